@@ -1,0 +1,261 @@
+"""The nouns: what a group is, what an objective reads, and what it returns.
+
+Legend: N completions ("rows") of G groups, T response tokens (padded). A row belongs to the group whose
+id stands in `group`; groups may differ in size. `[N, T]` holds log-probabilities only: the forward pass
+is packed, its result is scattered.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Flag, auto
+from typing import Any, Literal, Self
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from groupwise.functional import groups
+
+FinishReason = Literal["stop", "stop_string", "length", "given"]
+Prompt = str | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completion:
+    """One candidate response, its tokens exactly as sampled (the end token included if it was produced)."""
+
+    token_ids: tuple[int, ...]
+    text: str
+    score: float | None = None  # None: could not be judged
+    score_parts: Mapping[str, float] = field(default_factory=dict)
+    logprobs: tuple[float, ...] | None = None  # of the distribution really sampled from; None for given text
+    finish_reason: FinishReason = "given"
+    trained: tuple[bool, ...] | None = None  # which tokens are trained; None: all
+
+    def __post_init__(self) -> None:
+        for name in ("logprobs", "trained"):
+            value = getattr(self, name)
+            if value is not None and len(value) != len(self.token_ids):
+                raise ValueError(f"Completion.{name} has {len(value)} entries for {len(self.token_ids)} token_ids")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """A prompt and its candidate completions."""
+
+    prompt_ids: tuple[int, ...]
+    completions: tuple[Completion, ...]
+    prompt: Prompt = ""  # text or chat messages, as the reward and the run directory show it
+    row: Mapping[str, Any] = field(default_factory=dict)  # the data row: answers and whatever else it holds
+    origin: str = ""  # where it came from, "file.jsonl:17"
+
+
+class Need(Flag):
+    """What an objective reads beyond `logp`, `mask`, `group` and `score`."""
+
+    NONE = 0
+    OLD = auto()  # logp_old: the policy that sampled
+    REF = auto()  # logp_ref: the frozen reference
+    VALUE = auto()  # value, value_old: a critic
+    MISMATCHED = auto()  # rows with another prompt's answer
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A sum and a count: adds over micro-batches and ranks, divides once."""
+
+    total: float
+    count: float
+
+    @classmethod
+    def of(cls, value: Tensor, where: Tensor | None = None) -> Self:
+        """Mean of `value` over the True places of `where` (all places if None)."""
+        value = value.detach().double()
+        if where is None:
+            return cls(value.sum().item(), value.numel())
+        where = where.expand_as(value)
+        return cls(torch.where(where, value, 0.0).sum().item(), where.sum().item())
+
+    def __add__(self, other: "Mean") -> "Mean":
+        return Mean(self.total + other.total, self.count + other.count)
+
+    @property
+    def value(self) -> float:
+        """total / count; NaN for nothing."""
+        return self.total / self.count if self.count else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The denominators of one optimizer step: over all its micro-batches and ranks, never over a part.
+
+    Only rows that count are counted: not mismatched, and with a score that is a number.
+    """
+
+    completions: int  # rows
+    tokens: int  # their tokens under the mask
+    groups: int  # groups with a row that counts
+    paired: int  # groups that hold at least one pair of different scores
+    longest: int  # tokens of the longest row
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidates:
+    """N completions of G groups as tensors; everything an objective may read.
+
+    Made safe on construction: half precision becomes float32, and what stands under a False of `mask`
+    is replaced by 0, so that padding can hold anything and is never read. `score` NaN means "could not be
+    judged": the row is in no statistic and no denominator, and gets no gradient. `logp_old=None` says
+    that the policy has not moved since it sampled: the ratio is exactly 1.
+    """
+
+    logp: Float[Tensor, "N T"]
+    mask: Bool[Tensor, "N T"]
+    group: Int[Tensor, "N"]
+    score: Float[Tensor, "N"]
+    logp_old: Float[Tensor, "N T"] | None = None
+    logp_ref: Float[Tensor, "N T"] | None = None
+    value: Float[Tensor, "N T"] | None = None
+    value_old: Float[Tensor, "N T"] | None = None
+    weight: Float[Tensor, "N *T"] | None = None  # set by `Objective.prepare`; [N, 1] or [N, T]
+    mismatched: Bool[Tensor, "N"] | None = None  # rows that carry another prompt's answer
+    confidence: Float[Tensor, "N"] | None = None  # probability that the row's label is right
+    totals: Totals | None = None  # None: these rows are the whole step
+
+    def __post_init__(self) -> None:
+        for name in ("mask", "mismatched"):
+            value = getattr(self, name)
+            if value is not None and value.dtype != torch.bool:
+                raise TypeError(f"Candidates.{name} has dtype {value.dtype}, must be torch.bool: use {name}.bool()")
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not isinstance(value, Tensor):
+                continue
+            if len(value) != len(self.logp):
+                raise ValueError(f"Candidates.{item.name} has {len(value)} rows, logp has {len(self.logp)}")
+            if value.is_floating_point() and value.element_size() < 4:
+                value = value.float()
+            if value.is_floating_point() and value.shape == self.mask.shape:
+                value = torch.where(self.mask, value, 0.0)
+            object.__setattr__(self, item.name, value)
+
+    @property
+    def counted(self) -> Bool[Tensor, "N"]:
+        """Rows that count: judged and not mismatched."""
+        judged = groups.judged(self.score)
+        return judged if self.mismatched is None else judged & ~self.mismatched
+
+    def whole_step(self) -> "Candidates":
+        """The same rows with `totals` filled in; unchanged if they already are."""
+        if self.totals is not None:
+            return self
+        counted = self.counted
+        length = self.mask[counted].sum(-1)
+        better, _ = groups.pairs(torch.where(counted, self.score, torch.nan), self.group)
+        totals = Totals(
+            completions=len(length),
+            tokens=int(length.sum()),
+            groups=len(self.group[counted].unique()),
+            paired=len(self.group[better].unique()),
+            longest=int(length.max()) if len(length) else 0,
+        )
+        return replace(self, totals=totals)
+
+    def rows(self, index: Tensor | Sequence[int]) -> "Candidates":
+        """These rows of the step, still divided by the whole step's totals."""
+        step = self.whole_step()
+        index = torch.as_tensor(index, device=self.logp.device)
+        taken = {f.name: getattr(step, f.name) for f in fields(step)}
+        return Candidates(**{k: v[index] if isinstance(v, Tensor) else v for k, v in taken.items()})
+
+    def require(self, need: Need, objective: str) -> None:
+        """Raise unless what `need` names is there."""
+        reads = {Need.REF: "logp_ref", Need.VALUE: "value_old", Need.MISMATCHED: "mismatched"}
+        for flag, name in reads.items():
+            if flag in need and getattr(self, name) is None:
+                raise ValueError(f"{objective} reads Candidates.{name}, which is None: pass it, or let `annotate` add it")
+
+    # The means of a step. Each returns this part's share of it: the shares of all parts add up.
+
+    def token_mean(self, value: Float[Tensor, "N T"]) -> Float[Tensor, ""]:
+        """Mean over all tokens of the step."""
+        kept = self.mask & self.counted[:, None]
+        return torch.where(kept, value, 0.0).sum() / max(self._totals.tokens, 1)
+
+    def completion_mean(self, value: Float[Tensor, "N *T"]) -> Float[Tensor, ""]:
+        """Mean over the step's completions; of each row's mean over its tokens if `value` is `[N, T]`."""
+        if value.ndim == 2:
+            value = torch.where(self.mask, value, 0.0).sum(-1) / self.mask.sum(-1).clamp(min=1)
+        return torch.where(self.counted, value, 0.0).sum() / max(self._totals.completions, 1)
+
+    def constant_mean(self, value: Float[Tensor, "N T"], length: int | None = None) -> Float[Tensor, ""]:
+        """Sum over tokens / (completions x length); `length=None` takes the step's longest row."""
+        denominator = self._totals.completions * (length or self._totals.longest)
+        return torch.where(self.mask & self.counted[:, None], value, 0.0).sum() / max(denominator, 1)
+
+    def pair_mean(self, value: Float[Tensor, "M"], better: Int[Tensor, "M"]) -> Float[Tensor, ""]:
+        """Mean over each group's pairs, then over the step's groups that have one; `better` as from `pairs()`."""
+        if not len(value):
+            return self.logp.sum() * 0.0
+        of_group = self.group[better]
+        share = groups.group_sum(torch.ones_like(value), of_group)
+        return (value / share).sum() / max(self._totals.paired, 1)
+
+    def per_group(self, value: Float[Tensor, "N"]) -> Float[Tensor, ""]:
+        """Sum within each group, mean over the step's groups."""
+        return torch.where(self.counted, value, 0.0).sum() / max(self._totals.groups, 1)
+
+    def pairs(self) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
+        """Ordered pairs (better, worse) among the rows that count."""
+        return groups.pairs(torch.where(self.counted, self.score, torch.nan), self.group)
+
+    @property
+    def _totals(self) -> Totals:
+        return self.totals or self.whole_step()._totals
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A differentiable scalar and what to log beside it."""
+
+    loss: Float[Tensor, ""]
+    stats: Mapping[str, Mean] = field(default_factory=dict)
+
+
+class Objective(ABC):
+    """Scores to weights, weights times a surrogate, a pull toward a reference.
+
+    A method is one frozen, keyword-only, final dataclass. `prepare` runs once a step over all its rows,
+    without gradient; the call runs once for every micro-batch and returns that part's share of the loss.
+    """
+
+    __slots__ = ()
+
+    @property
+    def needs(self) -> Need:
+        """What it reads beyond logp, mask, group and score."""
+        return Need.NONE
+
+    def prepare(self, c: Candidates) -> Candidates:
+        """Fill in the step's totals, and the weights where the method states them."""
+        return c.whole_step()
+
+    @abstractmethod
+    def __call__(self, c: Candidates) -> Loss:
+        """The loss of these rows, divided by the whole step's totals."""
+
+
+def implied_weights(objective: Objective, c: Candidates) -> Float[Tensor, "N T"]:
+    """-dL/dlogp: how hard an objective pushes each token up, whatever its formula.
+
+    Backpropagating `-(implied_weights * logp).sum()` gives the same parameter gradient as the loss
+    itself, so the weights of DPO, RRHF and GRPO can be read side by side. `c` as from `prepare`.
+    """
+    logp = c.logp.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        loss = objective(replace(c, logp=logp)).loss
+    if not loss.requires_grad:
+        return torch.zeros_like(logp)
+    (gradient,) = torch.autograd.grad(loss, logp, allow_unused=True)
+    return torch.zeros_like(logp) if gradient is None else -gradient

@@ -1,0 +1,78 @@
+"""Group relative policy optimisation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from torch import Tensor
+
+from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
+from groupwise.errors import ConfigError
+from groupwise.functional import divergences, surrogates, weights
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GRPO(Objective):
+    """Group relative policy optimisation (DeepSeekMath, arXiv:2402.03300).
+
+        w_i = (r_i - mean(r)) / std(r)                                  over the group, detached
+        rho = pi / pi_old
+        L   = - mean_i mean_t [ min(rho w_i, clip(rho, 1 - low, 1 + high) w_i) - kl_coef KL(pi || ref) ]
+
+    Where we depart from the paper: the default has no KL term (the paper: `kl_coef=0.04`, `kl="k3"`).
+    `per="token"` is DAPO's mean (arXiv:2503.14476), `per="constant"` with `advantage="centered"` Dr. GRPO
+    (arXiv:2503.20783), which divides by a length that does not depend on the answers: `constant_length`.
+    A group of equal scores has weight exactly 0.
+    """
+
+    clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-average answers
+    clip_high: float = 0.2  # and below 1 + clip_high for better ones; DAPO's clip-higher is 0.28
+    kl_coef: float = 0.0  # strength of the pull to the reference; 0 needs no reference model
+    kl: Literal["k1", "k2", "k3"] = "k3"  # KL estimator; k1 has no expected gradient as a loss
+    advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
+    ddof: int = 1  # standard deviation over K - ddof
+    per: Literal["completion", "token", "constant"] = "completion"  # what counts the same in the mean
+    constant_length: int | None = None  # for per="constant": tokens to divide by; None: the step's longest answer
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip_low <= 1:
+            raise ConfigError(f"grpo.clip_low = {self.clip_low}, must be in [0, 1]")
+        if not self.clip_high >= 0:
+            raise ConfigError(f"grpo.clip_high = {self.clip_high}, must be 0 or more")
+        if not self.kl_coef >= 0:
+            raise ConfigError(f"grpo.kl_coef = {self.kl_coef}, must be 0 or more")
+        if self.constant_length is not None and self.per != "constant":
+            raise ConfigError(f'grpo.constant_length = {self.constant_length} has no effect with per="{self.per}"')
+
+    @property
+    def needs(self) -> Need:
+        return Need.OLD | (Need.REF if self.kl_coef else Need.NONE)
+
+    def prepare(self, c: Candidates) -> Candidates:
+        c = c.whole_step()
+        return replace(c, weight=self._weights(c.score, c.group)[:, None].to(c.logp.dtype))
+
+    def __call__(self, c: Candidates) -> Loss:
+        assert c.weight is not None, "call objective(objective.prepare(c))"
+        old = c.logp.detach() if c.logp_old is None else c.logp_old
+        term, took = surrogates.clipped(c.logp, old, c.weight, low=self.clip_low, high=self.clip_high)
+        tokens = c.mask & c.counted[:, None]
+        stats = {"clip_fraction": Mean.of(took, tokens), "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens)}
+        loss = -term
+        if self.kl_coef:
+            c.require(Need.REF, "grpo")
+            kl = divergences.ESTIMATORS[self.kl](c.logp, c.logp_ref)
+            loss = loss + self.kl_coef * kl
+            stats["kl_ref"] = Mean.of(divergences.k3(c.logp, c.logp_ref), tokens)
+        return Loss(self._mean(c, loss), stats)
+
+    @property
+    def _weights(self) -> Callable[[Tensor, Tensor], Tensor]:
+        rule: Callable[..., Tensor] = getattr(weights, self.advantage)
+        return partial(rule, ddof=self.ddof) if self.advantage.endswith("standardized") else rule
+
+    def _mean(self, c: Candidates, loss: Tensor) -> Tensor:
+        if self.per == "constant":
+            return c.constant_mean(loss, self.constant_length)
+        return c.token_mean(loss) if self.per == "token" else c.completion_mean(loss)
