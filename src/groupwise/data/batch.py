@@ -1,0 +1,106 @@
+"""Groups to tensors, and a step's batch to micro-batches of whole groups under a token budget.
+
+Legend: G prompts, N rows (completions that can be trained on), T response tokens.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from groupwise.candidates import Candidates, Group
+from groupwise.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """G prompts and their N rows: token ids as sampled, and the tensors an objective reads.
+
+    Rows stand in the order of their prompts. `source[n] = (g, k)` is the group and the completion that
+    row n came from, in the list given to `collate`.
+    """
+
+    prompts: tuple[tuple[int, ...], ...]
+    responses: tuple[tuple[int, ...], ...]
+    prompt_of: tuple[int, ...]
+    source: tuple[tuple[int, int], ...]
+    candidates: Candidates
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a forward pass with each prompt computed once."""
+        return sum(map(len, self.prompts)) + sum(map(len, self.responses))
+
+    def part(self, prompts: Sequence[int]) -> "Batch":
+        """The rows of these prompts, divided by the whole step's totals."""
+        place = {g: i for i, g in enumerate(prompts)}
+        rows_of: dict[int, list[int]] = {g: [] for g in prompts}
+        for n, g in enumerate(self.prompt_of):
+            if g in rows_of:
+                rows_of[g].append(n)
+        rows = [n for g in prompts for n in rows_of[g]]
+        return Batch(
+            prompts=tuple(self.prompts[g] for g in prompts),
+            responses=tuple(self.responses[n] for n in rows),
+            prompt_of=tuple(place[self.prompt_of[n]] for n in rows),
+            source=tuple(self.source[n] for n in rows),
+            candidates=self.candidates.rows(rows),
+        )
+
+
+def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> Batch:
+    """Groups as one step's batch. Unjudged completions (score None) are left out; the caller counts them.
+
+    `candidates.logp` is NaN until the policy fills it in.
+    """
+    prompts, responses, prompt_of, source, trained, scores = [], [], [], [], [], []
+    for g, group in enumerate(groups):
+        judged = [k for k, completion in enumerate(group.completions) if completion.score is not None]
+        if not judged:
+            continue
+        if not group.prompt_ids:
+            raise DataError(f"{group.origin or 'a group'}: the prompt has no tokens; a response needs at least one to follow")
+        for k in judged:
+            completion = group.completions[k]
+            if not completion.token_ids:
+                raise DataError(f"{group.origin or 'a group'}: completion {k} has no tokens")
+            responses.append(completion.token_ids)
+            prompt_of.append(len(prompts))
+            source.append((g, k))
+            trained.append(completion.trained or (True,) * len(completion.token_ids))
+            scores.append(float(completion.score))  # type: ignore[arg-type]  # judged
+        prompts.append(group.prompt_ids)
+    width = max(map(len, responses), default=0)
+    padded = [[*row, *([False] * (width - len(row)))] for row in trained]
+    mask = torch.tensor(padded, dtype=torch.bool).reshape(len(responses), width)
+    candidates = Candidates(
+        logp=torch.full(mask.shape, torch.nan, device=device),
+        mask=mask.to(device),
+        group=torch.tensor(prompt_of, dtype=torch.long, device=device),
+        score=torch.tensor(scores, dtype=torch.float32, device=device),
+    )
+    return Batch(
+        prompts=tuple(prompts),
+        responses=tuple(responses),
+        prompt_of=tuple(prompt_of),
+        source=tuple(source),
+        candidates=candidates,
+    )
+
+
+def micro_batches(batch: Batch, max_tokens: int) -> Iterator[Batch]:
+    """Whole groups packed under `max_tokens`, the largest first; a group over the budget goes alone."""
+    whole = replace(batch, candidates=batch.candidates.whole_step())
+    size = [len(prompt) for prompt in batch.prompts]
+    for n, g in enumerate(batch.prompt_of):
+        size[g] += len(batch.responses[n])
+    taken: list[int] = []
+    used = 0
+    for g in sorted(range(len(size)), key=lambda g: (-size[g], g)):
+        if taken and used + size[g] > max_tokens:
+            yield whole.part(taken)
+            taken, used = [], 0
+        taken.append(g)
+        used += size[g]
+    if taken:
+        yield whole.part(taken)

@@ -1,0 +1,170 @@
+"""Keys and values of the tokens seen so far, for the two ways the local engine can run a model.
+
+Both offer: `logits` of the first new token after the prompts, `step(tokens)` for the next ones, and
+`keep(rows)` when finished rows leave.
+
+Legend: G prompts of P tokens, N rows, H key heads, R query heads a key head, E head size, S new tokens so far.
+"""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from groupwise.data.batch import collate
+from groupwise.models.policy import Policy
+from groupwise.models.prefix import PackedRow, gather
+
+
+class SharedPromptCache:
+    """The prompt's keys and values once for all its candidates; each row holds only its own new tokens'."""
+
+    def __init__(self, policy: Policy, prompts: Sequence[tuple[int, ...]], k: int) -> None:
+        self.policy = policy
+        device = policy.device
+        prefill = _Prefill(prompts, device)
+        hidden = policy.module.decoder(use_cache=False, **prefill.inputs).last_hidden_state[0]
+        last = prefill.prompt_length.cumsum(0) - 1
+        self.logits = policy.module.head.logits(hidden[last]).repeat_interleave(k, 0)
+        self.prompt = prefill.stored  # layer -> keys and values [G, H, P, E]
+        self.own: dict[int | None, tuple[Tensor, Tensor]] = {}  # layer -> keys and values [N, H, S, E]
+        self.prompt_length = prefill.prompt_length
+        self.prompt_of = torch.arange(len(prompts), device=device).repeat_interleave(k)
+        self.longest_prompt = int(self.prompt_length.max())
+        self.steps = self.room = 0  # new tokens so far, and how many fit
+        self._arrange()
+
+    def step(self, tokens: Int[Tensor, "N"]) -> Float[Tensor, "N V"]:
+        """Feed each row's newest token; logits of the next."""
+        self.steps += 1
+        if self.steps > self.room:
+            self._grow()
+        position = self.prompt_length[self.prompt_of] + self.steps - 1
+        hidden = self.policy.module.decoder(
+            input_ids=tokens[None], position_ids=position[None], use_cache=False, groupwise_layout=self
+        ).last_hidden_state[0]
+        return self.policy.module.head.logits(hidden)
+
+    def keep(self, rows: Int[Tensor, "N"]) -> None:
+        """Drop all other rows, and prompts that have no row left."""
+        prompts, self.prompt_of = torch.unique(self.prompt_of[rows], return_inverse=True)
+        self.own = {layer: (k[rows], v[rows]) for layer, (k, v) in self.own.items()}
+        if len(prompts) < len(self.prompt_length):
+            self.prompt = {layer: (k[prompts], v[prompts]) for layer, (k, v) in self.prompt.items()}
+            self.prompt_length = self.prompt_length[prompts]
+        self._arrange()
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, layer: int | None
+    ) -> Tensor:
+        """One new token a row, [1, H R, N, E] to [1, N, H R, E], over its prompt's keys and its own: one softmax over both."""
+        q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
+        if layer not in self.own:
+            self.own[layer] = tuple(x.new_empty(*x.shape[:2], self.room, x.shape[2]) for x in (k, v))  # type: ignore[assignment]
+        own_k, own_v = self.own[layer]
+        own_k[:, :, self.steps - 1], own_v[:, :, self.steps - 1] = k, v
+        own_k, own_v = own_k[:, :, : self.steps], own_v[:, :, : self.steps]
+        prompt_k, prompt_v = self.prompt[layer]
+        n, heads, size = k.shape
+        q = q.reshape(n, heads, -1, size)
+        to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.transpose(2, 3))
+        to_own = q @ own_k.transpose(2, 3)
+        scores = torch.cat([to_prompt, to_own], 3) * scale
+        if self.padding is not None:
+            scores[..., : self.padding.shape[-1]].masked_fill_(self.padding, -torch.inf)
+        if window is not None:
+            scores.masked_fill_(self._left_behind(window), -torch.inf)
+        probs = torch.softmax(scores, 3)
+        split = prompt_k.shape[2]
+        out = self._to_rows(self._to_grid(probs[..., :split]) @ prompt_v) + probs[..., split:] @ own_v
+        return out.reshape(1, n, -1, size)
+
+    def _to_grid(self, x: Tensor) -> Tensor:
+        """Rows [N, H, R, *] side by side under their prompt: [G, H, K R, *]."""
+        return gather(x, self.row_at).transpose(1, 2).flatten(2, 3)
+
+    def _to_rows(self, x: Tensor) -> Tensor:
+        """Back from [G, H, K R, *] to [N, H, R, *]."""
+        return gather(x.unflatten(2, (self.row_at.shape[1], -1)).transpose(1, 2).flatten(0, 1), self.place_of_row)
+
+    def _left_behind(self, window: int) -> Tensor:
+        """True on keys that a sliding window has passed: [N, 1, 1, P + S]."""
+        length = self.prompt_length[self.prompt_of, None]
+        at = torch.arange(self.longest_prompt, device=length.device).expand(len(length), -1)
+        own_at = length + torch.arange(self.steps, device=length.device)
+        return (length + self.steps - 1 - torch.cat([at, own_at], 1) >= window)[:, None, None]
+
+    def _arrange(self) -> None:
+        """Where each row stands in the grid of rows under prompts."""
+        count = torch.bincount(self.prompt_of, minlength=len(self.prompt_length))
+        width = int(count.max())
+        order = torch.argsort(self.prompt_of, stable=True)
+        first = count.cumsum(0) - count
+        column = torch.empty_like(order)
+        column[order] = torch.arange(len(order), device=order.device) - first[self.prompt_of[order]]
+        self.place_of_row = self.prompt_of * width + column
+        rows = torch.arange(len(order), device=order.device)
+        self.row_at = order.new_zeros(len(count) * width).scatter_(0, self.place_of_row, rows).view(-1, width)
+        length = self.prompt_length[self.prompt_of]
+        behind_end = torch.arange(self.longest_prompt, device=length.device) >= length[:, None]
+        self.padding = behind_end[:, None, None] if bool(behind_end.any()) else None
+
+    def _grow(self) -> None:
+        self.room = max(16, 2 * self.room)
+        for layer, (k, v) in self.own.items():
+            wider = tuple(x.new_empty(*x.shape[:2], self.room, x.shape[3]) for x in (k, v))
+            for new, old in zip(wider, (k, v), strict=True):
+                new[:, :, : old.shape[2]] = old
+            self.own[layer] = wider  # type: ignore[assignment]
+
+
+class _Prefill(PackedRow):
+    """Prompts alone in a packed row; keeps their keys and values."""
+
+    def __init__(self, prompts: Sequence[tuple[int, ...]], device: torch.device) -> None:
+        self.stored: dict[int | None, tuple[Tensor, Tensor]] = {}
+        super().__init__(replace(collate([]), prompts=tuple(prompts)), device)
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, layer: int | None
+    ) -> Tensor:
+        k, v = (gather(x[0].transpose(0, 1), self.prompt_place).transpose(1, 2).contiguous() for x in (key, value))
+        self.stored[layer] = (k, v)
+        return super().attend(query, key, value, scale=scale, window=window, layer=layer)
+
+
+class ModelCache:
+    """The model's own cache, one copy of the prompt a row: for families that cannot share prompts.
+
+    All prompts must be of one length, so that nothing is padded (a recurrent layer would read the padding).
+    """
+
+    def __init__(self, policy: Policy, prompts: Sequence[tuple[int, ...]], k: int) -> None:
+        assert len(set(map(len, prompts))) == 1, "prompts of one length only"
+        self.policy = policy
+        decoder = policy.module.decoder
+        parameters = inspect.signature(decoder.forward).parameters
+        self.name = next(n for n in ("cache", "past_key_values", "cache_params") if n in parameters)
+        self.seen = len(prompts[0])
+        self.cache: Any = None
+        ids = torch.tensor(prompts, device=policy.device).repeat_interleave(k, 0)
+        self.logits = self._feed(ids)
+
+    def step(self, tokens: Int[Tensor, "N"]) -> Float[Tensor, "N V"]:
+        """Feed each row's newest token; logits of the next."""
+        self.seen += 1
+        return self._feed(tokens[:, None])
+
+    def keep(self, rows: Int[Tensor, "N"]) -> None:
+        """Drop all other rows."""
+        self.cache.reorder_cache(rows)
+
+    def _feed(self, ids: Tensor) -> Tensor:
+        past = {} if self.cache is None else {self.name: self.cache}
+        out = self.policy.module.decoder(input_ids=ids, use_cache=True, **past)
+        self.cache = getattr(out, self.name)
+        return self.policy.module.head.logits(out.last_hidden_state[:, -1])

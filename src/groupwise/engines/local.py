@@ -1,0 +1,123 @@
+"""Sampling in process, from the policy's own weights.
+
+A prompt is computed once for all its candidates, finished rows leave the batch, and every candidate's
+tokens are a function of its own seed: they do not depend on what else is being sampled.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from groupwise.candidates import Completion, FinishReason
+from groupwise.engines.caches import ModelCache, SharedPromptCache
+from groupwise.engines.sampling import Sampling, draw, stable_seed
+from groupwise.models.load import end_token_ids
+from groupwise.models.policy import Policy
+
+LEAVE_AT = 0.85  # finished rows leave once this share or less is still running: a copy of the cache each time
+
+
+@dataclass(slots=True)
+class _Row:
+    """A candidate being written."""
+
+    prompt: int
+    seed: int
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    finish_reason: FinishReason = "length"
+    text: str | None = None  # set where a stop string cut it
+
+
+class LocalEngine:
+    """The default engine: samples from a Policy in this process. Its weights are the policy's, always current."""
+
+    def __init__(self, policy: Policy, *, max_rows: int = 512) -> None:
+        self.policy, self.max_rows = policy, max_rows
+        self.end_ids = end_token_ids(policy.model, policy.tokenizer)
+
+    def load_weights(self, policy: Policy) -> None:
+        """Sample from this policy from now on."""
+        self.policy = policy
+
+    def generate(
+        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
+    ) -> list[tuple[Completion, ...]]:
+        """`sampling.k` completions of each prompt; candidate j of prompt i depends on `seeds[i]`, j and the weights only."""
+        return [group for _, group in sorted(self.stream(prompts, sampling, seeds=seeds))]
+
+    def stream(
+        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
+    ) -> Iterator[tuple[int, tuple[Completion, ...]]]:
+        """The same, group by group as they finish: (number of the prompt, its completions)."""
+        for wave in self._waves(prompts, sampling.k):
+            rows = [_Row(i, stable_seed(seeds[i], j)) for i in wave for j in range(sampling.k)]
+            with torch.no_grad(), self.policy.computing():
+                self._write([prompts[i] for i in wave], rows, sampling)
+            for n, i in enumerate(wave):
+                yield i, tuple(map(self._completion, rows[n * sampling.k : (n + 1) * sampling.k]))
+
+    def _waves(self, prompts: Sequence[tuple[int, ...]], k: int) -> Iterator[list[int]]:
+        """Prompts that run together: at most `max_rows` rows, of one length where prompts cannot be shared."""
+        size = max(1, self.max_rows // k)
+        order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+        same = (lambda i: 0) if self.policy.shares_prompts else (lambda i: len(prompts[i]))
+        wave: list[int] = []
+        for i in order:
+            if wave and (len(wave) == size or same(i) != same(wave[0])):
+                yield wave
+                wave = []
+            wave.append(i)
+        if wave:
+            yield wave
+
+    def _write(self, prompts: list[tuple[int, ...]], rows: list[_Row], sampling: Sampling) -> None:
+        """Run one wave to its end, filling in the rows."""
+        kind = SharedPromptCache if self.policy.shares_prompts else ModelCache
+        cache = kind(self.policy, prompts, sampling.k)
+        device = self.policy.device
+        seed = torch.tensor([row.seed for row in rows], device=device)
+        alive = list(range(len(rows)))  # the row that stands at each place of the batch
+        running = [True] * len(rows)  # by place
+        logits = cache.logits
+        for t in range(sampling.max_new_tokens):
+            token, logprob = draw(logits, seed, t, sampling)
+            for place, (i, lp) in enumerate(zip(token.tolist(), logprob.tolist(), strict=True)):
+                if running[place]:
+                    rows[alive[place]].token_ids.append(i)
+                    rows[alive[place]].logprobs.append(lp)
+                    running[place] = not self._ended(rows[alive[place]], sampling)
+            count = sum(running)
+            if not count or t + 1 == sampling.max_new_tokens:
+                return
+            if count <= LEAVE_AT * len(running):
+                stay = torch.tensor([p for p, runs in enumerate(running) if runs], device=device)
+                alive, running = [alive[p] for p in stay.tolist()], [True] * count
+                token, seed = token[stay], seed[stay]
+                cache.keep(stay)
+            logits = cache.step(token)
+
+    def _ended(self, row: _Row, sampling: Sampling) -> bool:
+        if row.token_ids[-1] in self.end_ids:
+            row.finish_reason = "stop"
+            return True
+        if not sampling.stop:
+            return False
+        text = self._text(row.token_ids)
+        found = [text.index(stop) for stop in sampling.stop if stop in text]
+        if found:
+            row.finish_reason, row.text = "stop_string", text[: min(found)]
+        return bool(found)
+
+    def _completion(self, row: _Row) -> Completion:
+        return Completion(
+            token_ids=tuple(row.token_ids),
+            text=self._text(row.token_ids) if row.text is None else row.text,
+            logprobs=tuple(row.logprobs),
+            finish_reason=row.finish_reason,
+        )
+
+    def _text(self, token_ids: list[int]) -> str:
+        text: str = self.policy.tokenizer.decode(token_ids, skip_special_tokens=True)
+        return text

@@ -1,0 +1,60 @@
+"""Models and tokenizers from a hub id or a folder, checked before anything is trained."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from groupwise.errors import ModelError
+
+
+def load_tokenizer(path: str | Path) -> Any:
+    """The folder's tokenizer; it must have an end-of-text token."""
+    from transformers import AutoTokenizer
+
+    _check_exists(path)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(
+            f"model.path = {str(path)!r} holds no tokenizer that transformers can read ({_first_line(error)}): "
+            "save one there with tokenizer.save_pretrained(...)"
+        ) from error
+    if tokenizer.eos_token_id is None:
+        raise ModelError(f"the tokenizer of {str(path)!r} has no end-of-text token: set tokenizer.eos_token and save it")
+    return tokenizer
+
+
+def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
+    """The causal model, in `dtype`, every weight finite."""
+    from transformers import AutoModelForCausalLM
+
+    _check_exists(path)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=dtype)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"model.path = {str(path)!r} is no causal model that transformers can read: {_first_line(error)}") from error
+    bad = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
+    if bad:
+        raise ModelError(
+            f"model.path = {str(path)!r} has NaN or infinite weights in {len(bad)} tensors, the first {bad[0]}: "
+            "the file is damaged or an earlier training run diverged; take another checkpoint"
+        )
+    return model
+
+
+def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Tokens that end a response: the tokenizer's end of text and those of the generation configuration."""
+    configured = getattr(model.generation_config, "eos_token_id", None)
+    several = configured if isinstance(configured, list) else [configured]
+    return frozenset(i for i in [*several, tokenizer.eos_token_id] if i is not None)
+
+
+def _check_exists(path: str | Path) -> None:
+    looks_local = isinstance(path, Path) or str(path).startswith((".", "/", "~")) or str(path).count("/") > 1
+    if looks_local and not Path(path).expanduser().is_dir():
+        raise ModelError(f"model.path = {str(path)!r} is not a folder: give a folder saved by save_pretrained, or a hub id like org/name")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,216 @@
+"""The model that is trained: load, log-probabilities of a batch, save, and the view of its own reference."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from groupwise.data.batch import Batch
+from groupwise.errors import ConfigError, MissingExtra, ModelError
+from groupwise.models.head import Head
+from groupwise.models.load import load_model, load_tokenizer
+from groupwise.models.probe import probe_batch
+from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttention, register
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoraConfig:
+    """Low-rank adapters (arXiv:2106.09685): only `B A x * alpha / rank` is trained beside each frozen layer."""
+
+    rank: int = 16  # width of A and B
+    alpha: float = 32.0  # scale of the update; twice the rank is usual
+    target_modules: str | list[str] = "all-linear"  # names of layers, or all linear layers but the output's
+
+
+class TokenLogProbs(nn.Module):
+    """A causal model whose forward returns the log-probabilities of chosen tokens and never holds the logits."""
+
+    def __init__(self, causal_model: Any) -> None:
+        super().__init__()
+        self.causal_model = causal_model
+        self.head = Head(causal_model)
+
+    def forward(self, layout: PackedRow | PaddedRows, *, temperature: float = 1.0) -> Float[Tensor, "M"]:
+        """log-probability of each of the layout's targets."""
+        hidden = self.decoder(use_cache=False, **layout.inputs).last_hidden_state
+        return self.head.log_probs(hidden.flatten(0, 1)[layout.predict_from], layout.targets, temperature=temperature)
+
+    @property
+    def decoder(self) -> nn.Module:
+        """The causal model without its output layer."""
+        inner = self.causal_model.get_base_model() if hasattr(self.causal_model, "peft_config") else self.causal_model
+        decoder: nn.Module = inner.get_decoder()
+        return decoder
+
+
+class Policy:
+    """A causal language model of transformers with its tokenizer.
+
+    `log_probs` computes each prompt once for all its responses where the model's attention allows it; this
+    is decided by an equality probe on construction (`shares_prompts`). Dropout is off: the policy that
+    is trained is the policy that samples.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, autocast: torch.dtype | None = None, share_prompts: bool = True) -> None:
+        _switch_dropout_off(model)
+        _train_only_checkpointed_layers(model)
+        self.model, self.tokenizer, self.autocast = model, tokenizer, autocast
+        self.module = TokenLogProbs(model)
+        self.temperature = 1.0  # of the distribution whose log-probabilities are returned
+        self.shares_prompts = False
+        self.notes: list[str] = []  # what a user should know about how this model is run
+        if share_prompts:
+            self._share_prompts()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        dtype: str = "float32",
+        lora: LoraConfig | None = None,
+        gradient_checkpointing: bool = False,
+        device: str | None = None,
+        share_prompts: bool = True,
+    ) -> "Policy":
+        """A hub id or a local folder, as a model to train.
+
+        `dtype="bfloat16"` computes in bfloat16 and keeps the trained parameters in float32 (a step of
+        1e-6 is lost in bfloat16's 8 bits); parameters that an adapter leaves frozen are held in bfloat16.
+        """
+        if dtype not in ("float32", "bfloat16", "float64"):
+            raise ConfigError(f'model.dtype = "{dtype}", must be one of float32, bfloat16, float64')
+        device = device or default_device()
+        stored = torch.bfloat16 if dtype == "bfloat16" and lora else getattr(torch, dtype if dtype == "float64" else "float32")
+        tokenizer = load_tokenizer(path)
+        model = load_model(path, dtype=stored)
+        if lora is not None:
+            model = _with_adapters(model, lora, path)
+        model.to(device)
+        if gradient_checkpointing:
+            if lora is not None:
+                model.enable_input_require_grads()
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        autocast = torch.bfloat16 if dtype == "bfloat16" else None
+        return cls(model, tokenizer, autocast=autocast, share_prompts=share_prompts)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.model.parameters()).device
+
+    @property
+    def adapted(self) -> bool:
+        """Whether only adapters are trained."""
+        return hasattr(self.model, "peft_config")
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The parameters that are trained."""
+        return [p for p in self.module.parameters() if p.requires_grad]
+
+    def log_probs(self, batch: Batch) -> Float[Tensor, "N T"]:
+        """Log-probability of each response token under the mask given its prompt and the tokens before it; 0 elsewhere."""
+        return self._log_probs(batch, PackedRow(batch, self.device) if self.shares_prompts else PaddedRows(batch, self.device))
+
+    def _log_probs(self, batch: Batch, layout: PackedRow | PaddedRows) -> Float[Tensor, "N T"]:
+        mask = batch.candidates.mask
+        with self.computing():
+            values = self.module(layout, temperature=self.temperature)
+        return values.new_zeros(mask.shape).masked_scatter(mask, values)
+
+    @contextlib.contextmanager
+    def reference_view(self) -> Iterator["Policy"]:
+        """The policy with its adapters off: the model it started from, with no second copy in memory."""
+        if not self.adapted:
+            raise ModelError("a reference view needs adapters; without them, load the reference as a second Policy")
+        with self.model.disable_adapter():
+            yield self
+
+    def save(self, directory: Path) -> None:
+        """An ordinary Hugging Face folder: adapters are merged into the weights."""
+        model = self.model
+        if self.adapted:
+            import copy
+
+            model = copy.deepcopy(model).merge_and_unload()
+        attention, model.config._attn_implementation = model.config._attn_implementation, None
+        model.save_pretrained(directory)
+        model.config._attn_implementation = attention
+        self.tokenizer.save_pretrained(directory)
+
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """The precision that forward passes run in."""
+        with torch.autocast(self.device.type, dtype=self.autocast or torch.bfloat16, enabled=self.autocast is not None):
+            yield
+
+    def _share_prompts(self) -> None:
+        """Turn prompt sharing on if the packed row gives the same log-probabilities as separate rows."""
+        batch = probe_batch(self.model.config.get_text_config().vocab_size, self.device)
+        plain = self.model.config._attn_implementation
+        why = self._packed_row_fails(batch)
+        self.shares_prompts = not why
+        if why:
+            self.model.set_attn_implementation(plain)
+            name = type(self.model).__name__
+            self.notes.append(f"{name}: a prompt is computed once for each of its responses, not shared ({why})")
+
+    @torch.no_grad()
+    def _packed_row_fails(self, batch: Batch) -> str:
+        """Why the packed row cannot be used with this model; empty if it can."""
+        layers = self.model.config.get_text_config().num_hidden_layers
+        separate = self._log_probs(batch, PaddedRows(batch, self.device))
+        layout = PackedRow(batch, self.device)
+        register()
+        try:
+            self.model.set_attn_implementation(ATTENTION)
+            together = self._log_probs(batch, layout)
+        except (UnsupportedAttention, ValueError, TypeError, KeyError, RuntimeError) as error:
+            return str(error).splitlines()[0]
+        if len(layout.attended) != layers:
+            return f"{len(layout.attended)} of its {layers} layers take transformers' attention interface"
+        half = self.autocast is not None or self.model.dtype in (torch.bfloat16, torch.float16)
+        difference = (together - separate).abs().max().item()
+        return "" if difference <= (0.2 if half else 1e-3) else f"log-probabilities differ by {difference:.2g}"
+
+
+def default_device() -> str:
+    """cuda, mps or cpu: the first there is."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _switch_dropout_off(model: nn.Module) -> None:
+    """Evaluation mode, and every rate to 0: some layers must later be told that they train, see below."""
+    model.eval()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
+
+
+def _train_only_checkpointed_layers(model: nn.Module) -> None:
+    """transformers recomputes a layer in the backward pass only where its own `training` flag is on."""
+    for module in model.modules():
+        if getattr(module, "gradient_checkpointing", False):
+            module.training = True
+
+
+def _with_adapters(model: Any, lora: LoraConfig, path: str | Path) -> Any:
+    try:
+        import peft
+    except ImportError as error:
+        raise MissingExtra("peft", "lora", "model.lora") from error
+    model.config._name_or_path = str(path)
+    config = peft.LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=0.0, target_modules=lora.target_modules, task_type="CAUSAL_LM"
+    )
+    return peft.get_peft_model(model, config)
