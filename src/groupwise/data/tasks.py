@@ -1,0 +1,190 @@
+"""Procedural tasks: prompts with answers, made on the spot from a seed."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement, count
+from math import comb
+from random import Random
+from typing import Any, Literal
+
+from groupwise.errors import ConfigError, MissingExtra, did_you_mean
+
+Row = dict[str, Any]
+Split = Literal["train", "heldout"]
+REASONING_GYM = "reasoning_gym."
+HELDOUT_SHARE = 5  # one problem in five is held out
+
+
+def is_task(name: str) -> bool:
+    """Whether `name` means a procedural task, not a file."""
+    return name == "sums" or name.startswith(REASONING_GYM)
+
+
+def task_rows(name: str, *, size: int, seed: int, **settings: Any) -> list[Row]:
+    """`size` rows `{"prompt": str, "answer": str, ...}` of a task; JSON can hold all of them.
+
+    `name` is "sums" (settings: `sums`) or "reasoning_gym.NAME" (settings: those of the task's own
+    configuration; rows also hold the `metadata` that its verifier reads). Either takes `split`: "train" or
+    "heldout", default "train". A hash of the problem alone decides its side, so the two never share a
+    problem, whatever their seeds. Held-out rows are distinct; training rows may repeat. The rows of a
+    smaller size are the first of a larger.
+
+    Raises ConfigError for an unknown task or setting, and for more held-out rows than there are problems;
+    MissingExtra without the extra "reasoning-gym".
+    """
+    if size < 1:
+        raise ConfigError(f"task {name}: size = {size}, must be 1 or more")
+    split = settings.pop("split", "train")
+    if split not in ("train", "heldout"):
+        raise ConfigError(f"task {name}: split = {split!r}, must be `train` or `heldout`")
+    if name == "sums":
+        known = ("digits", "style", "terms")
+        for setting in settings:
+            if setting not in known:
+                raise ConfigError(f"task sums has no setting `{setting}`.{did_you_mean(setting, (*known, 'split'))}")
+        return sums(size=size, seed=seed, split=split, **settings)
+    if name.startswith(REASONING_GYM):
+        return _reasoning_gym(name.removeprefix(REASONING_GYM), size=size, seed=seed, split=split, settings=settings)
+    raise ConfigError(f"there is no task `{name}`.{did_you_mean(name, ['sums', REASONING_GYM + 'chain_sum'])}")
+
+
+def sums(
+    *,
+    size: int,
+    seed: int,
+    split: Split = "train",
+    digits: int | Sequence[int] = (1, 2),
+    terms: int = 2,
+    style: Literal["bare", "chat"] = "bare",
+) -> list[Row]:
+    """Additions of `terms` numbers, each with `digits` digits or, for a pair (least, most), any number between.
+
+    Style "bare": "12+7="; "chat": "What is 12 + 7? Answer with the number only." The order of the terms
+    does not make another problem: 7+12 is on the same side as 12+7. A training row depends on the seed and
+    its place alone.
+    """
+    least, most = (digits, digits) if isinstance(digits, int) else tuple(digits) if len(digits) == 2 else (0, 0)
+    if not 1 <= least <= most <= 18:
+        raise ConfigError(f"sums: digits = {digits}, must be a number from 1 to 18, or two such, least and most")
+    if not 1 <= terms <= 100:
+        raise ConfigError(f"sums: terms = {terms}, must be from 1 to 100")
+    if style not in ("bare", "chat"):
+        raise ConfigError(f"sums: style = {style!r}, must be `bare` or `chat`")
+    distinct = _count_sums(range(_lowest(least), 10**most), terms, split=split, enough=size)
+    if distinct < (size if split == "heldout" else 1):
+        raise ConfigError(
+            f"sums: digits = {digits}, terms = {terms} has only {distinct} distinct {split} problems, "
+            f"size = {size} were asked for: ask for fewer, or for more digits or terms"
+        )
+    rows: list[Row] = []
+    seen = set()
+    draws: Iterator[tuple[int, ...]]
+    if split == "heldout":  # one stream of draws, to be able to leave out what was drawn before
+        draws = (_draw(Random(f"{seed}:{i}"), least, most, terms) for i in count())
+    else:
+        draws = (_draw_train(Random(f"{seed}:{i}"), least, most, terms) for i in count())
+    while len(rows) < size:
+        numbers = next(draws)
+        problem = tuple(sorted(numbers))
+        if _side(problem) != split or (split == "heldout" and problem in seen):
+            continue
+        seen.add(problem)
+        prompt = "+".join(map(str, numbers)) + "="
+        if style == "chat":
+            prompt = f"What is {' + '.join(map(str, numbers))}? Answer with the number only."
+        rows.append({"prompt": prompt, "answer": str(sum(numbers))})
+    return rows
+
+
+def _draw(random: Random, least: int, most: int, terms: int) -> tuple[int, ...]:
+    sizes = [random.randint(least, most) for _ in range(terms)]
+    return tuple(random.randrange(_lowest(size), 10**size) for size in sizes)
+
+
+def _draw_train(random: Random, least: int, most: int, terms: int) -> tuple[int, ...]:
+    while _side(sorted(numbers := _draw(random, least, most, terms))) != "train":
+        pass
+    return numbers
+
+
+def _lowest(digits: int) -> int:
+    return 0 if digits == 1 else 10 ** (digits - 1)
+
+
+def _count_sums(values: range, terms: int, *, split: Split, enough: int) -> int:
+    """Distinct problems on this side; where there are far more than enough, an estimate."""
+    total = comb(len(values) + terms - 1, terms)
+    if total > 100 * HELDOUT_SHARE * enough:
+        return total // HELDOUT_SHARE
+    return sum(_side(problem) == split for problem in combinations_with_replacement(values, terms))
+
+
+def _side(problem: Any) -> Split:
+    digest = hashlib.sha256(json.dumps(problem).encode()).digest()
+    return "heldout" if int.from_bytes(digest[:8]) % HELDOUT_SHARE == 0 else "train"
+
+
+def _reasoning_gym(task: str, *, size: int, seed: int, split: Split, settings: Mapping[str, Any]) -> list[Row]:
+    draws = 100 + 20 * size
+    dataset = _reasoning_gym_dataset(task, settings, draws, seed)
+    rows: list[Row] = []
+    seen = set()
+    for index in range(draws):
+        entry = dataset[index]
+        question = entry["question"]
+        if _side(question) != split or (split == "heldout" and question in seen):
+            continue
+        seen.add(question)
+        rows.append(_reasoning_gym_row(task, entry))
+        if len(rows) == 1:
+            _check_verifier(task, dataset, rows[0])
+        if len(rows) == size:
+            return rows
+    raise ConfigError(
+        f"task {REASONING_GYM}{task}: {draws:,} draws gave {len(rows)} {'distinct ' * (split == 'heldout')}"
+        f"{split} problems, size = {size} were asked for: ask for fewer, or set the task to more variety"
+    )
+
+
+def _reasoning_gym_dataset(task: str, settings: Mapping[str, Any], size: int, seed: int) -> Any:
+    try:
+        from reasoning_gym.factory import DATASETS
+    except ImportError as error:
+        raise MissingExtra("reasoning-gym", "reasoning-gym", f"the task {REASONING_GYM}{task}") from error
+    if task not in DATASETS:
+        raise ConfigError(f"reasoning-gym has no task `{task}`.{did_you_mean(task, DATASETS)}")
+    dataset_type, config_type = DATASETS[task]
+    known = {field.name for field in dataclasses.fields(config_type)} - {"seed", "size"}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"task {REASONING_GYM}{task} has no setting `{name}`.{did_you_mean(name, known)}")
+    # Problem i is drawn from seed + i: neighbouring seeds would share nearly all of their problems.
+    spread = Random(f"{seed}:{task}").getrandbits(31)
+    try:
+        return dataset_type(config=config_type(**settings, seed=spread, size=size))
+    except (AssertionError, TypeError, ValueError) as error:
+        raise ConfigError(f"task {REASONING_GYM}{task} refuses {dict(settings)}: {error}") from error
+
+
+def _reasoning_gym_row(task: str, entry: Mapping[str, Any]) -> Row:
+    try:
+        metadata = json.loads(json.dumps(entry["metadata"]))
+    except TypeError as error:
+        raise ConfigError(f"task {REASONING_GYM}{task} cannot be used: its rows do not fit in JSON: {error}") from error
+    return {"prompt": entry["question"], "answer": entry["answer"], "metadata": metadata}
+
+
+def _check_verifier(task: str, dataset: Any, row: Row) -> None:
+    """Refuse a task whose verifier turns down the right answer, or takes or raises on anything."""
+    entry = {"question": row["prompt"], "answer": row["answer"], "metadata": row["metadata"]}
+    try:
+        right, wrong = (dataset.score_answer(text, entry) for text in (row["answer"], "no such answer"))
+    except Exception as error:
+        raise ConfigError(f"task {REASONING_GYM}{task} cannot be used: its verifier raised {error!r}") from error
+    if right < 1 or wrong >= 1:
+        raise ConfigError(
+            f"task {REASONING_GYM}{task} cannot be used: its verifier gives {right} to its own answer "
+            f"and {wrong} to a meaningless one"
+        )

@@ -1,0 +1,140 @@
+"""Call a reward and hold it to its contract, sample by sample."""
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from groupwise.errors import MissingExtra, RewardError
+
+Row = Mapping[str, Any]
+Scored = float | None | Mapping[str, float]
+Reward = Callable[[Any, Any], Any]
+"""`(row, text) -> Scored`; with an attribute `batched = True`: `(rows, texts) -> Sequence[Scored]`."""
+
+OnError = Literal["stop", "unjudged"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """What a reward said of one completion."""
+
+    score: float | None  # None: could not be judged
+    parts: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""  # why there is no score, if the reward failed and the run goes on
+
+
+def score_group(reward: Reward, row: Row, texts: Sequence[str], *, on_error: OnError = "stop") -> list[Judgement]:
+    """Judge the completions of one prompt, in order. As `score_batch`, with one row for all texts."""
+    return score_batch(reward, [row] * len(texts), texts, on_error=on_error)
+
+
+def score_batch(
+    reward: Reward, rows: Sequence[Row], texts: Sequence[str], *, on_error: OnError = "stop"
+) -> list[Judgement]:
+    """Judge text i as an answer to row i.
+
+    A reward that raises, or returns anything but a finite number, None or named finite numbers, fails:
+    with on_error="stop" a RewardError shows the sample; with "unjudged" the sample gets no score, and its
+    `Judgement.error` says why. A package that is not installed (MissingExtra) always stops.
+    """
+    assert len(rows) == len(texts), f"{len(rows)} rows for {len(texts)} texts"
+    if getattr(reward, "batched", False) is True:
+        return _score_at_once(reward, rows, texts, on_error)
+    judgements = []
+    for row, text in zip(rows, texts, strict=True):
+        try:
+            judgements.append(_judgement(reward, reward(row, text)))
+        except MissingExtra:
+            raise
+        except Exception as error:
+            judgements.append(_failed(reward, error, row, text, on_error))
+    return judgements
+
+
+def reward_name(reward: Reward) -> str:
+    """What messages call a reward: its function's or class's name."""
+    inner = getattr(reward, "func", reward)  # functools.partial
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def _score_at_once(reward: Reward, rows: Sequence[Row], texts: Sequence[str], on_error: OnError) -> list[Judgement]:
+    if not texts:
+        return []
+    try:
+        values = _values(reward(list(rows), list(texts)), len(texts))
+    except MissingExtra:
+        raise
+    except Exception as error:
+        failed = _failed(reward, error, rows[0], texts[0], on_error, of=len(texts))
+        return [failed] * len(texts)
+    judgements = []
+    for value, row, text in zip(values, rows, texts, strict=True):
+        try:
+            judgements.append(_judgement(reward, value))
+        except RewardError as error:
+            judgements.append(_failed(reward, error, row, text, on_error))
+    return judgements
+
+
+def _values(returned: Any, expected: int) -> list[Any]:
+    """The values a batched reward returned, one a text; never one value for all."""
+    if hasattr(returned, "tolist"):  # a tensor or an array; a scalar becomes a number and is refused below
+        returned = returned.tolist()
+    if not isinstance(returned, Sequence) or isinstance(returned, str):
+        raise RewardError(
+            f"returned {_shown(returned)} ({type(returned).__name__}) for {expected} texts: "
+            "a batched reward returns a list with one value for each text"
+        )
+    if len(returned) != expected:
+        raise RewardError(f"returned {len(returned)} values for {expected} texts: it must return one for each text")
+    return list(returned)
+
+
+def _judgement(reward: Reward, value: Any) -> Judgement:
+    if value is None:
+        return Judgement(score=None)
+    if not isinstance(value, Mapping):
+        return Judgement(score=_number(value, "the score"))
+    if not value or not all(isinstance(name, str) for name in value):
+        raise RewardError(f"returned {_shown(value)}: named parts need at least one part, and names that are strings")
+    parts = {name: _number(part, f"part `{name}`") for name, part in value.items()}
+    score = parts.pop("score", None)
+    return Judgement(score=_number(sum(parts.values()), "the sum of parts") if score is None else score, parts=parts)
+
+
+def _number(value: Any, what: str) -> float:
+    if getattr(value, "ndim", None) == 0:  # a scalar of numpy or torch
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise RewardError(
+            f"returned {_shown(value)} ({type(value).__name__}) as {what}: a score is a number, "
+            "None for `cannot be judged`, or a dict of named numbers"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RewardError(f"returned {number} as {what}: it must be finite; return None for `cannot be judged`")
+    return number
+
+
+def _failed(reward: Reward, error: Exception, row: Row, text: str, on_error: OnError, *, of: int = 1) -> Judgement:
+    said = str(error) if isinstance(error, RewardError) else f"raised {type(error).__name__}: {error}"
+    if on_error == "unjudged":
+        return Judgement(score=None, error=f"reward `{reward_name(reward)}` {said}")
+    first = f", the first of {of}" if of > 1 else ""
+    raise RewardError(
+        f"reward `{reward_name(reward)}` {said}\n  row: {_shown(dict(row))}\n  text{first}: {_shown(text)}\n"
+        'To count such samples as unjudged and go on, set on_error="unjudged".'
+    ) from error
+
+
+def _shown(value: Any, limit: int = 400) -> str:
+    """Its repr, the middle left out if it is long."""
+    text = repr(value)
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]} ... {text[-limit // 2 :]} ({len(text):,} characters)"

@@ -1,0 +1,91 @@
+"""Find a reward by its name, file or module, and set its fields."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from groupwise.errors import ConfigError, did_you_mean
+from groupwise.rewards.call import Reward
+from groupwise.rewards.exact_answer import ExactAnswer
+from groupwise.rewards.length import Length
+from groupwise.rewards.reasoning_gym import ReasoningGym
+from groupwise.rewards.sentiment import Sentiment
+
+REWARDS: Mapping[str, type] = {
+    "exact_answer": ExactAnswer,
+    "length": Length,
+    "reasoning_gym": ReasoningGym,
+    "sentiment": Sentiment,
+}
+
+
+def load_reward(spec: str, **settings: Any) -> Reward:
+    """The reward that `spec` names, with its settings.
+
+    `spec` is a built-in's name, `path/to/file.py:name`, or `package.module:name`; what it names is a
+    function `(row, text, settings...)` or a class whose instances are called as `(row, text)`.
+    Raises ConfigError for what does not exist, naming the nearest, and for settings it does not have.
+    """
+    where, colon, name = spec.rpartition(":")
+    if not colon:
+        if spec not in REWARDS:
+            hint = f" For your own, give file and function: `{spec}:NAME`." if spec.endswith(".py") else ""
+            raise ConfigError(f"there is no reward `{spec}`.{hint or did_you_mean(spec, REWARDS)}")
+        return _with_settings(spec, REWARDS[spec], settings)
+    module = _file_module(Path(where)) if where.endswith(".py") else _named_module(where)
+    found = getattr(module, name, None)
+    if not callable(found):
+        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        problem = f"has no `{name}`" if found is None else f"has a `{name}` that cannot be called"
+        raise ConfigError(f"reward `{spec}`: {where} {problem}.{did_you_mean(name, own)}")
+    return _with_settings(spec, found, settings)
+
+
+def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward:
+    parameters = list(inspect.signature(found).parameters.values())
+    if not inspect.isclass(found):
+        parameters = parameters[2:]  # after row and text
+    known = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for name in settings:
+        if name not in known and all(p.kind is not p.VAR_KEYWORD for p in parameters):
+            hint = did_you_mean(name, known) if known else " It has no settings."
+            raise ConfigError(f"reward `{spec}` has no setting `{name}`.{hint}")
+    missing = [p.name for p in parameters if p.default is p.empty and p.name in known and p.name not in settings]
+    if missing:
+        raise ConfigError(f"reward `{spec}` needs the setting `{missing[0]}`, which has no default")
+    if inspect.isclass(found):
+        return cast(Reward, found(**settings))
+    reward: Any = partial(found, **settings) if settings else found
+    if settings and hasattr(found, "batched"):
+        reward.batched = found.batched
+    return cast(Reward, reward)
+
+
+def _file_module(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigError(f"there is no file {path} to load a reward from (looked in {Path.cwd()})")
+    name = f"groupwise_reward_{path.stem}_{abs(hash(path.resolve()))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, path
+    assert spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ConfigError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _named_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ConfigError(f"module `{name}` cannot be imported: {type(error).__name__}: {error}") from error
