@@ -9,12 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Flag, auto
-from typing import Any, Literal, Self
+from typing import Any, Literal, get_args, get_origin
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from groupwise.errors import ConfigError
 from groupwise.functional import groups
 
 FinishReason = Literal["stop", "stop_string", "length", "given"]
@@ -69,7 +70,7 @@ class Mean:
     count: float
 
     @classmethod
-    def of(cls, value: Tensor, where: Tensor | None = None) -> Self:
+    def of(cls, value: Tensor, where: Tensor | None = None) -> "Mean":
         """Mean of `value` over the True places of `where` (all places if None)."""
         value = value.detach().double()
         if where is None:
@@ -136,6 +137,9 @@ class Candidates:
                 raise ValueError(f"Candidates.{item.name} has {len(value)} rows, logp has {len(self.logp)}")
             if value.is_floating_point() and value.element_size() < 4:
                 value = value.float()
+            if value.ndim == 2 and value.shape != self.mask.shape and (item.name != "weight" or value.shape[1] != 1):
+                shapes = f"{list(value.shape)}, mask has {list(self.mask.shape)}"
+                raise ValueError(f"Candidates.{item.name} has shape {shapes}: every [N, T] tensor has the mask's shape")
             if value.is_floating_point() and value.shape == self.mask.shape:
                 value = torch.where(self.mask, value, 0.0)
             object.__setattr__(self, item.name, value)
@@ -146,18 +150,23 @@ class Candidates:
         judged = groups.judged(self.score)
         return judged if self.mismatched is None else judged & ~self.mismatched
 
+    @property
+    def counted_score(self) -> Float[Tensor, "N"]:
+        """The scores of the rows that count, NaN elsewhere: what weights and pairs are made of."""
+        return torch.where(self.counted, self.score, torch.nan)
+
     def whole_step(self) -> "Candidates":
         """The same rows with `totals` filled in; unchanged if they already are."""
         if self.totals is not None:
             return self
         counted = self.counted
         length = self.mask[counted].sum(-1)
-        better, _ = groups.pairs(torch.where(counted, self.score, torch.nan), self.group)
+        better, _ = self.pairs()
         totals = Totals(
             completions=len(length),
             tokens=int(length.sum()),
-            groups=len(self.group[counted].unique()),
-            paired=len(self.group[better].unique()),
+            groups=len(torch.unique(self.group[counted])),
+            paired=len(torch.unique(self.group[better])),
             longest=int(length.max()) if len(length) else 0,
         )
         return replace(self, totals=totals)
@@ -165,16 +174,18 @@ class Candidates:
     def rows(self, index: Tensor | Sequence[int]) -> "Candidates":
         """These rows of the step, still divided by the whole step's totals."""
         step = self.whole_step()
-        index = torch.as_tensor(index, device=self.logp.device)
-        taken = {f.name: getattr(step, f.name) for f in fields(step)}
-        return Candidates(**{k: v[index] if isinstance(v, Tensor) else v for k, v in taken.items()})
+        if not isinstance(index, Tensor):
+            index = torch.tensor(index, dtype=torch.long, device=self.logp.device)
+        tensors = {f.name: getattr(step, f.name) for f in fields(step) if isinstance(getattr(step, f.name), Tensor)}
+        return replace(step, **{name: value[index] for name, value in tensors.items()})
 
-    def require(self, need: Need, objective: str) -> None:
-        """Raise unless what `need` names is there."""
-        reads = {Need.REF: "logp_ref", Need.VALUE: "value_old", Need.MISMATCHED: "mismatched"}
-        for flag, name in reads.items():
-            if flag in need and getattr(self, name) is None:
-                raise ValueError(f"{objective} reads Candidates.{name}, which is None: pass it, or let `annotate` add it")
+    def require(self, name: str, objective: str) -> Tensor:
+        """The tensor `name`; ValueError if it is None."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{objective} reads Candidates.{name}, which is None: pass it, or let `annotate` add it")
+        assert isinstance(value, Tensor)
+        return value
 
     # The means of a step. Each returns this part's share of it: the shares of all parts add up.
 
@@ -196,8 +207,6 @@ class Candidates:
 
     def pair_mean(self, value: Float[Tensor, "M"], better: Int[Tensor, "M"]) -> Float[Tensor, ""]:
         """Mean over each group's pairs, then over the step's groups that have one; `better` as from `pairs()`."""
-        if not len(value):
-            return self.logp.sum() * 0.0
         of_group = self.group[better]
         share = groups.group_sum(torch.ones_like(value), of_group)
         return (value / share).sum() / max(self._totals.paired, 1)
@@ -208,7 +217,7 @@ class Candidates:
 
     def pairs(self) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
         """Ordered pairs (better, worse) among the rows that count."""
-        return groups.pairs(torch.where(self.counted, self.score, torch.nan), self.group)
+        return groups.pairs(self.counted_score, self.group)
 
     @property
     def _totals(self) -> Totals:
@@ -231,6 +240,14 @@ class Objective(ABC):
     """
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """ConfigError for a value outside its field's choices; a method with checks of its own calls this first."""
+        for item in fields(self):  # type: ignore[arg-type]  # every method is a dataclass; this base has no fields
+            value, choices = getattr(self, item.name), get_args(item.type)
+            if get_origin(item.type) is Literal and value not in choices:
+                where = f"{type(self).__module__.rpartition('.')[2]}.{item.name}"
+                raise ConfigError(f"{where} = {value!r}, must be one of {', '.join(map(repr, choices))}")
 
     @property
     def needs(self) -> Need:

@@ -5,6 +5,7 @@
 for the reverse KL, and is DeepSeekMath's choice. http://joschu.net/blog/kl-approx.html
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -25,15 +26,16 @@ def k2(logp: Float[Tensor, "*S"], logp_ref: Float[Tensor, "*S"]) -> Float[Tensor
 
 
 def k3(logp: Float[Tensor, "*S"], logp_ref: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
-    """exp(-d) - 1 + d: unbiased value, never negative. `-d` is capped at 20 so that it stays finite."""
+    """exp(-d) - 1 + d: unbiased value, never negative. A straight line below d = -20, so that it stays finite."""
     d = logp - logp_ref
-    return torch.expm1((-d).clamp(max=LOG_RATIO_LIMIT)) + d
+    near = d.clamp(min=-LOG_RATIO_LIMIT)
+    return torch.expm1(-near) + d + math.exp(LOG_RATIO_LIMIT) * (near - d)
 
 
 def exact(log_probs: Float[Tensor, "*S V"], log_probs_ref: Float[Tensor, "*S V"]) -> Float[Tensor, "*S"]:
     """sum over the vocabulary of pi (log pi - log ref); entries of probability 0 add 0."""
     p = log_probs.exp()
-    return torch.where(p > 0, p * (log_probs - log_probs_ref), 0.0).sum(-1)
+    return (p * torch.where(p > 0, log_probs - log_probs_ref, 0.0)).sum(-1)
 
 
 ESTIMATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"k1": k1, "k2": k2, "k3": k3}

@@ -66,7 +66,7 @@ def pairs(score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> tuple[Int[Tenso
     """
     order = torch.argsort(group, stable=True)
     sizes = torch.unique_consecutive(group[order], return_counts=True)[1].tolist()
-    blocks = [torch.cartesian_prod(rows, rows).reshape(-1, 2) for rows in order.split(sizes)]
+    blocks = [torch.cartesian_prod(rows, rows).reshape(-1, 2) for rows in torch.split(order, sizes)]
     left, right = torch.cat([*blocks, order.new_zeros(0, 2)]).unbind(1)
     keep = score[left] > score[right]
     return left[keep], right[keep]

@@ -1,4 +1,4 @@
-"""Scores of one group to weights. Every result is detached; equal scores give exactly zero.
+"""Scores of one group to weights. Every result is detached; equal scores give exactly zero (`softmax`: 1 / K).
 
 Legend: N rows. `score` and the result are `Float[Tensor, "N"]`, `group` `Int[Tensor, "N"]`. A NaN
 score ("could not be judged") is in no statistic and gets weight 0.
@@ -53,7 +53,7 @@ def leave_one_out(score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Float[T
 def average_rank(score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
     """Rank of each score in its group, 0 the lowest; ties share their average rank; NaN where unjudged.
 
-        rank_i = #{j: r_j < r_i} + (#{j: r_j = r_i} - 1) / 2
+    rank_i = #{j: r_j < r_i} + (#{j: r_j = r_i} - 1) / 2
     """
     order = torch.argsort(score.nan_to_num(nan=torch.inf), stable=True)
     order = order[torch.argsort(group[order], stable=True)]
@@ -82,4 +82,3 @@ def softmax(score: Float[Tensor, "N"], group: Int[Tensor, "N"], *, temperature: 
     """w_i = exp(r_i / temperature) / sum_j exp(r_j / temperature); unjudged rows get 0 (reward-weighted)."""
     exponent = torch.exp((score - group_max(score, group)) / temperature).nan_to_num(nan=0.0)
     return (exponent / group_sum(exponent, group).clamp(min=torch.finfo(score.dtype).tiny)).detach()
-

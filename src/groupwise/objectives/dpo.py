@@ -26,18 +26,21 @@ class DPO(Objective):
     alpha: float = 1.0  # exponent or slope of length="power" / "linear"
 
     def __post_init__(self) -> None:
+        Objective.__post_init__(self)
         if not self.beta > 0:
             raise ConfigError(f"dpo.beta = {self.beta}, must be above 0: try 0.1")
         if not 0 <= self.label_smoothing < 0.5:
             raise ConfigError(f"dpo.label_smoothing = {self.label_smoothing}, must be in [0, 0.5)")
+        if self.alpha != 1 and self.length not in ("power", "linear"):
+            raise ConfigError(f'dpo.alpha = {self.alpha} has no effect with length="{self.length}": leave it out')
 
     @property
     def needs(self) -> Need:
         return Need.REF
 
     def __call__(self, c: Candidates) -> Loss:
-        c.require(Need.REF, "dpo")
-        h = self.beta * length_normalized(c.logp - c.logp_ref, c.mask, self.length, self.alpha)
+        log_ratio = c.logp - c.require("logp_ref", "dpo")
+        h = self.beta * length_normalized(log_ratio, c.mask, self.length, self.alpha)
         better, worse = c.pairs()
         margin = h[better] - h[worse]
         e = self.label_smoothing

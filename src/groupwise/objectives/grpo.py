@@ -36,14 +36,23 @@ class GRPO(Objective):
     constant_length: int | None = None  # for per="constant": tokens to divide by; None: the step's longest answer
 
     def __post_init__(self) -> None:
+        Objective.__post_init__(self)
         if not 0 <= self.clip_low <= 1:
             raise ConfigError(f"grpo.clip_low = {self.clip_low}, must be in [0, 1]")
         if not self.clip_high >= 0:
             raise ConfigError(f"grpo.clip_high = {self.clip_high}, must be 0 or more")
         if not self.kl_coef >= 0:
             raise ConfigError(f"grpo.kl_coef = {self.kl_coef}, must be 0 or more")
+        if self.constant_length is not None and not self.constant_length >= 1:
+            raise ConfigError(f"grpo.constant_length = {self.constant_length}, must be 1 token or more")
         if self.constant_length is not None and self.per != "constant":
             raise ConfigError(f'grpo.constant_length = {self.constant_length} has no effect with per="{self.per}"')
+        if self.ddof not in (0, 1):
+            raise ConfigError(f"grpo.ddof = {self.ddof}, must be 0 (population) or 1 (sample)")
+        if self.ddof != 1 and not self.advantage.endswith("standardized"):
+            raise ConfigError(f'grpo.ddof = {self.ddof} has no effect with advantage="{self.advantage}"')
+        if self.kl != "k3" and not self.kl_coef:
+            raise ConfigError(f'grpo.kl = "{self.kl}" has no effect with kl_coef=0: set kl_coef, or leave kl out')
 
     @property
     def needs(self) -> Need:
@@ -51,7 +60,7 @@ class GRPO(Objective):
 
     def prepare(self, c: Candidates) -> Candidates:
         c = c.whole_step()
-        return replace(c, weight=self._weights(c.score, c.group)[:, None].to(c.logp.dtype))
+        return replace(c, weight=self._weights(c.counted_score, c.group)[:, None].to(c.logp.dtype))
 
     def __call__(self, c: Candidates) -> Loss:
         assert c.weight is not None, "call objective(objective.prepare(c))"
@@ -61,10 +70,9 @@ class GRPO(Objective):
         stats = {"clip_fraction": Mean.of(took, tokens), "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens)}
         loss = -term
         if self.kl_coef:
-            c.require(Need.REF, "grpo")
-            kl = divergences.ESTIMATORS[self.kl](c.logp, c.logp_ref)
-            loss = loss + self.kl_coef * kl
-            stats["kl_ref"] = Mean.of(divergences.k3(c.logp, c.logp_ref), tokens)
+            ref = c.require("logp_ref", "grpo")
+            loss = loss + self.kl_coef * divergences.ESTIMATORS[self.kl](c.logp, ref)
+            stats["kl_ref"] = Mean.of(divergences.k3(c.logp, ref), tokens)
         return Loss(self._mean(c, loss), stats)
 
     @property
