@@ -53,13 +53,20 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
 
     `candidates.logp` is NaN until the policy fills it in.
     """
-    prompts, responses, prompt_of, source, trained, scores = [], [], [], [], [], []
+    prompts: list[tuple[int, ...]] = []
+    responses: list[tuple[int, ...]] = []
+    prompt_of: list[int] = []
+    source: list[tuple[int, int]] = []
+    trained: list[tuple[bool, ...]] = []
+    scores: list[float] = []
     for g, group in enumerate(groups):
         judged = [k for k, completion in enumerate(group.completions) if completion.score is not None]
         if not judged:
             continue
         if not group.prompt_ids:
-            raise DataError(f"{group.origin or 'a group'}: the prompt has no tokens; a response needs at least one to follow")
+            raise DataError(
+                f"{group.origin or 'a group'}: the prompt has no tokens; a response needs at least one to follow"
+            )
         for k in judged:
             completion = group.completions[k]
             if not completion.token_ids:

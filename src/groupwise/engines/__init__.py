@@ -1,0 +1,1 @@
+"""Samplers: what writes candidate completions."""

@@ -61,19 +61,21 @@ class SharedPromptCache:
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, layer: int | None
     ) -> Tensor:
-        """One new token a row, [1, H R, N, E] to [1, N, H R, E], over its prompt's keys and its own: one softmax over both."""
+        """One new token a row, [1, H R, N, E] to [1, N, H R, E], over its prompt's keys and its own.
+
+        The rows of a prompt stand side by side, so that its keys and values are read once for all of them.
+        One softmax runs over both kinds of key.
+        """
         q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
         if layer not in self.own:
-            self.own[layer] = tuple(x.new_empty(*x.shape[:2], self.room, x.shape[2]) for x in (k, v))  # type: ignore[assignment]
-        own_k, own_v = self.own[layer]
-        own_k[:, :, self.steps - 1], own_v[:, :, self.steps - 1] = k, v
-        own_k, own_v = own_k[:, :, : self.steps], own_v[:, :, : self.steps]
+            self.own[layer] = (self._room_for(k), self._room_for(v))
+        own_k, own_v = (x[:, :, : self.steps] for x in self.own[layer])
+        own_k[:, :, -1], own_v[:, :, -1] = k, v
         prompt_k, prompt_v = self.prompt[layer]
         n, heads, size = k.shape
-        q = q.reshape(n, heads, -1, size)
-        to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.transpose(2, 3))
-        to_own = q @ own_k.transpose(2, 3)
-        scores = torch.cat([to_prompt, to_own], 3) * scale
+        q = (q * scale).reshape(n, heads, -1, size)
+        to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.mT)
+        scores = torch.cat([to_prompt, q @ own_k.mT], 3)
         if self.padding is not None:
             scores[..., : self.padding.shape[-1]].masked_fill_(self.padding, -torch.inf)
         if window is not None:
@@ -85,11 +87,17 @@ class SharedPromptCache:
 
     def _to_grid(self, x: Tensor) -> Tensor:
         """Rows [N, H, R, *] side by side under their prompt: [G, H, K R, *]."""
-        return gather(x, self.row_at).transpose(1, 2).flatten(2, 3)
+        grid = x.view(*self.grid, *x.shape[1:]) if self.full else gather(x, self.row_at)
+        return grid.transpose(1, 2).flatten(2, 3)
 
     def _to_rows(self, x: Tensor) -> Tensor:
         """Back from [G, H, K R, *] to [N, H, R, *]."""
-        return gather(x.unflatten(2, (self.row_at.shape[1], -1)).transpose(1, 2).flatten(0, 1), self.place_of_row)
+        prompts, heads, _, size = x.shape
+        rows = x.view(prompts, heads, self.grid[1], -1, size).transpose(1, 2).flatten(0, 1)
+        return rows if self.full else gather(rows, self.place_of_row)
+
+    def _room_for(self, x: Tensor) -> Tensor:
+        return x.new_empty(*x.shape[:2], self.room, x.shape[2])
 
     def _left_behind(self, window: int) -> Tensor:
         """True on keys that a sliding window has passed: [N, 1, 1, P + S]."""
@@ -99,16 +107,14 @@ class SharedPromptCache:
         return (length + self.steps - 1 - torch.cat([at, own_at], 1) >= window)[:, None, None]
 
     def _arrange(self) -> None:
-        """Where each row stands in the grid of rows under prompts."""
+        """Where each row stands in the grid of rows under prompts; rows are in the order of their prompts."""
         count = torch.bincount(self.prompt_of, minlength=len(self.prompt_length))
         width = int(count.max())
-        order = torch.argsort(self.prompt_of, stable=True)
-        first = count.cumsum(0) - count
-        column = torch.empty_like(order)
-        column[order] = torch.arange(len(order), device=order.device) - first[self.prompt_of[order]]
-        self.place_of_row = self.prompt_of * width + column
-        rows = torch.arange(len(order), device=order.device)
-        self.row_at = order.new_zeros(len(count) * width).scatter_(0, self.place_of_row, rows).view(-1, width)
+        self.grid = (len(count), width)
+        self.full = len(self.prompt_of) == len(count) * width  # then the rows are the grid as they stand
+        rows = torch.arange(len(self.prompt_of), device=count.device)
+        self.place_of_row = self.prompt_of * width + rows - (count.cumsum(0) - count)[self.prompt_of]
+        self.row_at = rows.new_zeros(len(count) * width).scatter_(0, self.place_of_row, rows).view(-1, width)
         length = self.prompt_length[self.prompt_of]
         behind_end = torch.arange(self.longest_prompt, device=length.device) >= length[:, None]
         self.padding = behind_end[:, None, None] if bool(behind_end.any()) else None
@@ -116,10 +122,10 @@ class SharedPromptCache:
     def _grow(self) -> None:
         self.room = max(16, 2 * self.room)
         for layer, (k, v) in self.own.items():
-            wider = tuple(x.new_empty(*x.shape[:2], self.room, x.shape[3]) for x in (k, v))
+            wider = k.new_empty(*k.shape[:2], self.room, k.shape[3]), v.new_empty(*v.shape[:2], self.room, v.shape[3])
             for new, old in zip(wider, (k, v), strict=True):
                 new[:, :, : old.shape[2]] = old
-            self.own[layer] = wider  # type: ignore[assignment]
+            self.own[layer] = wider
 
 
 class _Prefill(PackedRow):

@@ -12,6 +12,7 @@ import torch
 from groupwise.candidates import Completion, FinishReason
 from groupwise.engines.caches import ModelCache, SharedPromptCache
 from groupwise.engines.sampling import Sampling, draw, stable_seed
+from groupwise.errors import ModelError
 from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 
@@ -44,7 +45,7 @@ class LocalEngine:
     def generate(
         self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
     ) -> list[tuple[Completion, ...]]:
-        """`sampling.k` completions of each prompt; candidate j of prompt i depends on `seeds[i]`, j and the weights only."""
+        """`sampling.k` completions of each prompt; candidate j of prompt i depends on it, `seeds[i]` and j only."""
         return [group for _, group in sorted(self.stream(prompts, sampling, seeds=seeds))]
 
     def stream(
@@ -53,7 +54,7 @@ class LocalEngine:
         """The same, group by group as they finish: (number of the prompt, its completions)."""
         for wave in self._waves(prompts, sampling.k):
             rows = [_Row(i, stable_seed(seeds[i], j)) for i in wave for j in range(sampling.k)]
-            with torch.no_grad(), self.policy.computing():
+            with torch.inference_mode(), self.policy.computing():
                 self._write([prompts[i] for i in wave], rows, sampling)
             for n, i in enumerate(wave):
                 yield i, tuple(map(self._completion, rows[n * sampling.k : (n + 1) * sampling.k]))
@@ -62,10 +63,10 @@ class LocalEngine:
         """Prompts that run together: at most `max_rows` rows, of one length where prompts cannot be shared."""
         size = max(1, self.max_rows // k)
         order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-        same = (lambda i: 0) if self.policy.shares_prompts else (lambda i: len(prompts[i]))
         wave: list[int] = []
         for i in order:
-            if wave and (len(wave) == size or same(i) != same(wave[0])):
+            padded = wave and not self.policy.shares_prompts and len(prompts[i]) != len(prompts[wave[0]])
+            if len(wave) == size or padded:
                 yield wave
                 wave = []
             wave.append(i)
@@ -83,6 +84,10 @@ class LocalEngine:
         logits = cache.logits
         for t in range(sampling.max_new_tokens):
             token, logprob = draw(logits, seed, t, sampling)
+            if not torch.isfinite(logprob).all():
+                raise ModelError(
+                    "the model's logits are NaN or infinite: training diverged or its precision is too low"
+                )
             for place, (i, lp) in enumerate(zip(token.tolist(), logprob.tolist(), strict=True)):
                 if running[place]:
                     rows[alive[place]].token_ids.append(i)

@@ -73,11 +73,10 @@ def draw(
         logits = _filtered(logits, sampling)
     probs = torch.softmax(logits, -1)
     cumulative = probs.cumsum(-1, dtype=torch.float64)
-    point = uniform(seed, counter) * cumulative[:, -1]
+    total = cumulative[:, -1]
+    # a point below the total lies in a token that has probability, even where the product rounds up to it
+    point = torch.minimum(uniform(seed, counter) * total, total.nextafter(torch.zeros_like(total)))
     token = torch.searchsorted(cumulative, point[:, None], right=True)[:, 0]
-    # rounding may place the point at the very end: then the last token that has any probability
-    last = logits.shape[-1] - 1 - (probs > 0).flip(-1).byte().argmax(-1)
-    token = torch.minimum(token, last)
     return token, probs.gather(1, token[:, None])[:, 0].log()
 
 

@@ -18,6 +18,8 @@ class Head:
     """How a causal model turns a hidden state into logits: a linear layer, then an optional scale and cap.
 
         z = cap tanh(scale (W h + b) / cap) / temperature          logp = z[target] - logsumexp(z)
+
+    W, b are the output layer's; scale and cap stand in the model's configuration.
     """
 
     def __init__(self, model: Any) -> None:
@@ -40,7 +42,7 @@ class Head:
         precise = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         rows = max(1, CHUNK_ENTRIES // self.layer.weight.shape[0])
         with torch.autocast(hidden.device.type, enabled=False):
-            chosen: Tensor = _ChosenLogProbs.apply(
+            chosen: Tensor = _ChosenLogProbs.apply(  # type: ignore[no-untyped-call]  # torch does not type it
                 hidden.to(precise),
                 self.layer.weight.to(precise),
                 None if self.layer.bias is None else self.layer.bias.to(precise),
@@ -61,7 +63,9 @@ class _ChosenLogProbs(torch.autograd.Function):
     """Recomputes each chunk's logits in the backward pass instead of keeping them."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, shape: Any, rows: int) -> Tensor:
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, shape: Any, rows: int
+    ) -> Tensor:
         ctx.save_for_backward(hidden, weight, bias, targets)
         ctx.shape, ctx.rows = shape, rows
         out = hidden.new_empty(len(hidden))

@@ -21,19 +21,30 @@ def load_tokenizer(path: str | Path) -> Any:
             "save one there with tokenizer.save_pretrained(...)"
         ) from error
     if tokenizer.eos_token_id is None:
-        raise ModelError(f"the tokenizer of {str(path)!r} has no end-of-text token: set tokenizer.eos_token and save it")
+        raise ModelError(
+            f"the tokenizer of {str(path)!r} has no end-of-text token: set tokenizer.eos_token and save it"
+        )
     return tokenizer
 
 
 def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
     """The causal model, in `dtype`, every weight finite."""
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     _check_exists(path)
     try:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=dtype)
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"model.path = {str(path)!r} is no causal model that transformers can read: {_first_line(error)}") from error
+        model, loading = AutoModelForCausalLM.from_pretrained(path, dtype=dtype, output_loading_info=True)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ModelError(
+            f"model.path = {str(path)!r} is no causal model that transformers can read: {_first_line(error)}"
+        ) from error
+    missing = sorted(loading["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"model.path = {str(path)!r} lacks {len(missing)} weights of a {type(model).__name__}, the first "
+            f"{missing[0]}: they would be random; take a complete checkpoint of a causal model"
+        )
     bad = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
     if bad:
         raise ModelError(
@@ -41,6 +52,16 @@ def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
             "the file is damaged or an earlier training run diverged; take another checkpoint"
         )
     return model
+
+
+def check_vocabulary(model: Any, tokenizer: Any, path: str | Path) -> None:
+    """Raise if the tokenizer can produce an id that the model has no embedding for."""
+    rows, largest = model.get_input_embeddings().num_embeddings, max(tokenizer.get_vocab().values())
+    if largest >= rows:
+        raise ModelError(
+            f"the tokenizer of {str(path)!r} has ids up to {largest}, the model has {rows} embeddings: "
+            "save the model's own tokenizer there, or call model.resize_token_embeddings(...) and save it"
+        )
 
 
 def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -53,7 +74,9 @@ def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 def _check_exists(path: str | Path) -> None:
     looks_local = isinstance(path, Path) or str(path).startswith((".", "/", "~")) or str(path).count("/") > 1
     if looks_local and not Path(path).expanduser().is_dir():
-        raise ModelError(f"model.path = {str(path)!r} is not a folder: give a folder saved by save_pretrained, or a hub id like org/name")
+        raise ModelError(
+            f"model.path = {str(path)!r} is not a folder: give one saved by save_pretrained, or a hub id like org/name"
+        )
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from groupwise.data.batch import Batch
 from groupwise.errors import ConfigError, MissingExtra, ModelError
 from groupwise.models.head import Head
-from groupwise.models.load import load_model, load_tokenizer
+from groupwise.models.load import check_vocabulary, load_model, load_tokenizer
+from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttentionError, gather, register
 from groupwise.models.probe import probe_batch
-from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttention, register
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,8 @@ class TokenLogProbs(nn.Module):
     def forward(self, layout: PackedRow | PaddedRows, *, temperature: float = 1.0) -> Float[Tensor, "M"]:
         """log-probability of each of the layout's targets."""
         hidden = self.decoder(use_cache=False, **layout.inputs).last_hidden_state
-        return self.head.log_probs(hidden.flatten(0, 1)[layout.predict_from], layout.targets, temperature=temperature)
+        scored = gather(hidden.flatten(0, 1), layout.predict_from)
+        return self.head.log_probs(scored, layout.targets, temperature=temperature)
 
     @property
     def decoder(self) -> nn.Module:
@@ -56,7 +57,9 @@ class Policy:
     is trained is the policy that samples.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, autocast: torch.dtype | None = None, share_prompts: bool = True) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, autocast: torch.dtype | None = None, share_prompts: bool = True
+    ) -> None:
         _switch_dropout_off(model)
         _train_only_checkpointed_layers(model)
         self.model, self.tokenizer, self.autocast = model, tokenizer, autocast
@@ -64,8 +67,10 @@ class Policy:
         self.temperature = 1.0  # of the distribution whose log-probabilities are returned
         self.shares_prompts = False
         self.notes: list[str] = []  # what a user should know about how this model is run
+        probe = probe_batch(model.config.get_text_config().vocab_size, self.device)
+        self._check_head(probe)
         if share_prompts:
-            self._share_prompts()
+            self._share_prompts(probe)
 
     @classmethod
     def load(
@@ -86,9 +91,12 @@ class Policy:
         if dtype not in ("float32", "bfloat16", "float64"):
             raise ConfigError(f'model.dtype = "{dtype}", must be one of float32, bfloat16, float64')
         device = device or default_device()
-        stored = torch.bfloat16 if dtype == "bfloat16" and lora else getattr(torch, dtype if dtype == "float64" else "float32")
+        stored = torch.float64 if dtype == "float64" else torch.float32
+        if dtype == "bfloat16" and lora is not None:
+            stored = torch.bfloat16
         tokenizer = load_tokenizer(path)
         model = load_model(path, dtype=stored)
+        check_vocabulary(model, tokenizer, path)
         if lora is not None:
             model = _with_adapters(model, lora, path)
         model.to(device)
@@ -102,7 +110,8 @@ class Policy:
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
-        return next(self.model.parameters()).device
+        device: torch.device = next(self.model.parameters()).device
+        return device
 
     @property
     def adapted(self) -> bool:
@@ -114,13 +123,14 @@ class Policy:
         return [p for p in self.module.parameters() if p.requires_grad]
 
     def log_probs(self, batch: Batch) -> Float[Tensor, "N T"]:
-        """Log-probability of each response token under the mask given its prompt and the tokens before it; 0 elsewhere."""
-        return self._log_probs(batch, PackedRow(batch, self.device) if self.shares_prompts else PaddedRows(batch, self.device))
+        """Log-probability of each response token under the mask, given its prompt and what stands before; else 0."""
+        layout = PackedRow if self.shares_prompts else PaddedRows
+        return self._log_probs(batch, layout(batch, self.device))
 
     def _log_probs(self, batch: Batch, layout: PackedRow | PaddedRows) -> Float[Tensor, "N T"]:
         mask = batch.candidates.mask
         with self.computing():
-            values = self.module(layout, temperature=self.temperature)
+            values: Tensor = self.module(layout, temperature=self.temperature)
         return values.new_zeros(mask.shape).masked_scatter(mask, values)
 
     @contextlib.contextmanager
@@ -149,9 +159,29 @@ class Policy:
         with torch.autocast(self.device.type, dtype=self.autocast or torch.bfloat16, enabled=self.autocast is not None):
             yield
 
-    def _share_prompts(self) -> None:
+    @torch.no_grad()
+    def _check_head(self, batch: Batch) -> None:
+        """Raise if the family does more to its logits than `Head` knows of."""
+        ids = torch.tensor([batch.prompts[0]], device=self.device)
+        with self.computing():
+            hidden = self.module.decoder(input_ids=ids, use_cache=False).last_hidden_state[0]
+            ours = self.module.head.logits(hidden).log_softmax(-1)
+            native = self.model(input_ids=ids, use_cache=False).logits[0].to(ours.dtype).log_softmax(-1)
+        difference = (ours - native).abs().max().item()
+        if not difference <= self._tolerance:
+            raise ModelError(
+                f"{type(self.model).__name__}: log-probabilities from its output layer differ from its own by "
+                f"{difference:.2g}: what it does to its logits is not supported; take a model of another family"
+            )
+
+    @property
+    def _tolerance(self) -> float:
+        """How far the log-probabilities of two equal ways of computing may lie apart."""
+        half = self.autocast is not None or self.model.dtype in (torch.bfloat16, torch.float16)
+        return 0.2 if half else 1e-3
+
+    def _share_prompts(self, batch: Batch) -> None:
         """Turn prompt sharing on if the packed row gives the same log-probabilities as separate rows."""
-        batch = probe_batch(self.model.config.get_text_config().vocab_size, self.device)
         plain = self.model.config._attn_implementation
         why = self._packed_row_fails(batch)
         self.shares_prompts = not why
@@ -163,20 +193,25 @@ class Policy:
     @torch.no_grad()
     def _packed_row_fails(self, batch: Batch) -> str:
         """Why the packed row cannot be used with this model; empty if it can."""
-        layers = self.model.config.get_text_config().num_hidden_layers
+        config = self.model.config.get_text_config()
+        layers = config.num_hidden_layers
+        if getattr(config, "attention_chunk_size", None):
+            return "it attends in chunks"
         separate = self._log_probs(batch, PaddedRows(batch, self.device))
         layout = PackedRow(batch, self.device)
         register()
         try:
             self.model.set_attn_implementation(ATTENTION)
             together = self._log_probs(batch, layout)
-        except (UnsupportedAttention, ValueError, TypeError, KeyError, RuntimeError) as error:
+        except (UnsupportedAttentionError, ValueError, TypeError, KeyError, RuntimeError) as error:
             return str(error).splitlines()[0]
         if len(layout.attended) != layers:
             return f"{len(layout.attended)} of its {layers} layers take transformers' attention interface"
-        half = self.autocast is not None or self.model.dtype in (torch.bfloat16, torch.float16)
+        # a window longer than the probe would make no difference in it
+        if _slides(config) and set(layout.attended.values()) == {None}:
+            return "its layers keep their sliding window from the attention function"
         difference = (together - separate).abs().max().item()
-        return "" if difference <= (0.2 if half else 1e-3) else f"log-probabilities differ by {difference:.2g}"
+        return "" if difference <= self._tolerance else f"log-probabilities differ by {difference:.2g}"
 
 
 def default_device() -> str:
@@ -184,6 +219,12 @@ def default_device() -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _slides(config: Any) -> bool:
+    """Whether some layer attends to a sliding window."""
+    kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
+    return getattr(config, "sliding_window", None) is not None and "sliding_attention" in kinds
 
 
 def _switch_dropout_off(model: nn.Module) -> None:

@@ -20,7 +20,7 @@ from groupwise.data.batch import Batch
 ATTENTION = "groupwise"
 
 
-class UnsupportedAttention(Exception):
+class UnsupportedAttentionError(Exception):
     """The model asks its attention for something that the packed row does not honour."""
 
 
@@ -60,7 +60,7 @@ class PackedRow:
             if isinstance(value, Tensor):
                 setattr(self, name, value.to(device))
         self._window_masks: dict[int | None, tuple[Tensor | None, Tensor]] = {}
-        self.attended: set[int | None] = set()  # layers that called `attend`
+        self.attended: dict[int | None, int | None] = {}  # layers that called `attend`, and their window
 
     def _blocks(self, start: Tensor, length: Tensor, prompt: Tensor, response: Tensor) -> None:
         """Packed places of the padded blocks [G, P] and [N, R], and the way back."""
@@ -76,9 +76,7 @@ class PackedRow:
         padded_of_packed[self.response_place[r_real]] = p_real.numel() + r_real.flatten().nonzero()[:, 0]
         self.padded_of_packed = padded_of_packed
 
-    def _scored(
-        self, batch: Batch, start: Tensor, length: Tensor, prompt: list[int], response: list[int]
-    ) -> None:
+    def _scored(self, batch: Batch, start: Tensor, length: Tensor, prompt: list[int], response: list[int]) -> None:
         """For each scored token, the packed place that predicts it: the token before it."""
         row, token = batch.candidates.mask.cpu().nonzero().unbind(1)
         own = torch.tensor(response, dtype=torch.long)[row]
@@ -90,10 +88,11 @@ class PackedRow:
         self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, layer: int | None
     ) -> Tensor:
         """[1, H, L, E] to [1, L, H, E]: prompts causally, responses to their prompt and causally to themselves."""
-        self.attended.add(layer)
+        self.attended[layer] = window
         q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
         prompt_mask, response_mask = self._masks(window)
-        blocks = [_attention(*(gather(x, self.prompt_place) for x in (q, k, v)), prompt_mask, scale)]
+        at = self.prompt_place
+        blocks = [_attention(gather(q, at), gather(k, at), gather(v, at), prompt_mask, scale)]
         if self.response_place.numel():
             own, keys = self.response_place, self.key_place
             blocks.append(_attention(gather(q, own), gather(k, keys), gather(v, keys), response_mask, scale))
@@ -148,7 +147,7 @@ def scored_tokens(batch: Batch) -> Tensor:
 
 
 def gather(x: Tensor, place: Tensor) -> Tensor:
-    """x[place] along the first dimension, as an embedding look-up: its backward is several times faster than indexing's."""
+    """x[place] along the first dimension, as an embedding look-up: its backward is ten times as fast as indexing's."""
     return embedding(place, x.reshape(len(x), -1)).view(*place.shape, *x.shape[1:])
 
 
@@ -156,9 +155,7 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: floa
     """Blocks [B, S, H, E] to [B, S, H, E]; without a mask, causal."""
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
     grouped = q.shape[1] != k.shape[1]
-    out = scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=grouped
-    )
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=grouped)
     return out.transpose(1, 2)
 
 
@@ -168,10 +165,10 @@ def _attention_function(
     """What transformers calls in every attention layer; the layout of the batch says what to do."""
     layout = kwargs.get("groupwise_layout")
     if layout is None:
-        raise UnsupportedAttention(f"{type(module).__name__} does not hand its keyword arguments to the attention function")
+        raise UnsupportedAttentionError(f"{type(module).__name__} keeps keyword arguments from the attention function")
     for name in ("softcap", "s_aux", "position_bias"):
         if kwargs.get(name) is not None:
-            raise UnsupportedAttention(f"{type(module).__name__} uses `{name}`")
+            raise UnsupportedAttentionError(f"{type(module).__name__} uses `{name}`")
     scale = kwargs.get("scaling")
     out = layout.attend(
         query,

@@ -54,7 +54,9 @@ def make_model(
 def make_tiny(directory: Path, *, seed: int = 0, hidden_size: int = 128, layers: int = 4, heads: int = 4) -> Path:
     """Write model and tokenizer to a folder that `AutoModelForCausalLM.from_pretrained` reads."""
     tokenizer = make_tokenizer()
-    model = make_model(len(tokenizer), hidden_size=hidden_size, layers=layers, heads=heads, seed=seed, end_id=tokenizer.eos_token_id)
+    model = make_model(
+        len(tokenizer), hidden_size=hidden_size, layers=layers, heads=heads, seed=seed, end_id=tokenizer.eos_token_id
+    )
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return directory
