@@ -1,5 +1,6 @@
 """Direct preference optimisation."""
 
+import math
 from dataclasses import dataclass
 
 from torch.nn.functional import logsigmoid
@@ -27,10 +28,12 @@ class DPO(Objective):
 
     def __post_init__(self) -> None:
         Objective.__post_init__(self)
-        if not self.beta > 0:
-            raise ConfigError(f"dpo.beta = {self.beta}, must be above 0: try 0.1")
+        if not 0 < self.beta < math.inf:
+            raise ConfigError(f"dpo.beta = {self.beta}, must be above 0 and finite: try 0.1")
         if not 0 <= self.label_smoothing < 0.5:
             raise ConfigError(f"dpo.label_smoothing = {self.label_smoothing}, must be in [0, 0.5)")
+        if not math.isfinite(self.alpha):
+            raise ConfigError(f"dpo.alpha = {self.alpha}, must be finite")
         if self.alpha != 1 and self.length not in ("power", "linear"):
             raise ConfigError(f'dpo.alpha = {self.alpha} has no effect with length="{self.length}": leave it out')
 

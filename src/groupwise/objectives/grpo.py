@@ -1,5 +1,6 @@
 """Group relative policy optimisation."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,8 +42,8 @@ class GRPO(Objective):
             raise ConfigError(f"grpo.clip_low = {self.clip_low}, must be in [0, 1]")
         if not self.clip_high >= 0:
             raise ConfigError(f"grpo.clip_high = {self.clip_high}, must be 0 or more")
-        if not self.kl_coef >= 0:
-            raise ConfigError(f"grpo.kl_coef = {self.kl_coef}, must be 0 or more")
+        if not 0 <= self.kl_coef < math.inf:
+            raise ConfigError(f"grpo.kl_coef = {self.kl_coef}, must be 0 or more and finite")
         if self.constant_length is not None and not self.constant_length >= 1:
             raise ConfigError(f"grpo.constant_length = {self.constant_length}, must be 1 token or more")
         if self.constant_length is not None and self.per != "constant":
