@@ -22,28 +22,6 @@ from groupwise.registry import find_objective, objective_names
 
 ADVANTAGES = ("standardized", "batch_standardized", "ranked", "centered", "leave_one_out")
 PER = ("completion", "token", "constant")
-VARIANTS` names the
-settings worth checking besides.
-"""
-
-import math
-import pickle
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from itertools import product
-from typing import Literal, get_origin
-
-import jaxtyping
-import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from groupwise.candidates import Candidates, Mean, Need, Objective, implied_weights
-from groupwise.errors import ConfigError
-from groupwise.registry import find_objective, objective_names
-
-ADVANTAGES = ("standardized", "batch_standardized", "ranked", "centered", "leave_one_out")
-KL = ({}, {"kl_coef": 0.1}, {"kl_coef": 0.1, "kl": "k2"}, {"kl_coef": 0.1, "kl": "k1"})
 VARIANTS = {
     "sft": [{}, {"per": "completion"}],
     "dpo": [
