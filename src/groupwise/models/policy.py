@@ -45,7 +45,11 @@ class TokenLogProbs(nn.Module):
     def decoder(self) -> nn.Module:
         """The causal model without its output layer."""
         inner = self.causal_model.get_base_model() if hasattr(self.causal_model, "peft_config") else self.causal_model
-        decoder: nn.Module = inner.get_decoder()
+        decoder: nn.Module | None = inner.get_decoder()
+        if decoder is inner:  # transformers did not find it
+            decoder = getattr(inner, "model", None)
+        if decoder is None:
+            raise ModelError(f"{type(inner).__name__} has no decoder apart from its output layer: take another family")
         return decoder
 
 

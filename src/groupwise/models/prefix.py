@@ -120,6 +120,8 @@ class PackedRow:
 class PaddedRows:
     """The plain layout: each response after its own copy of the prompt, padded on the right.
 
+    There is no padding mask: what stands to the right of a token is nothing to a causal model. (With one, a
+    padded place whose sliding window holds padding only may come out as NaN, and spoil the row.)
     For families whose attention the packed row cannot express, and as the reference it is tested against.
     """
 
@@ -127,15 +129,11 @@ class PaddedRows:
         rows = [batch.prompts[g] + r[:-1] for g, r in zip(batch.prompt_of, batch.responses, strict=True)]
         width = max(map(len, rows))
         ids = torch.tensor([[*row, *([row[0]] * (width - len(row)))] for row in rows], device=device)
-        length = torch.tensor([len(row) for row in rows], device=device)
         row, token = batch.candidates.mask.cpu().nonzero().unbind(1)
         prompt_length = torch.tensor([len(batch.prompts[g]) for g in batch.prompt_of])
         self.predict_from = (row * width + prompt_length[row] - 1 + token).to(device)
         self.targets = scored_tokens(batch).to(device)
-        self.inputs: dict[str, Any] = {
-            "input_ids": ids,
-            "attention_mask": (torch.arange(width, device=device) < length[:, None]).long(),
-        }
+        self.inputs: dict[str, Any] = {"input_ids": ids}
 
 
 def scored_tokens(batch: Batch) -> Tensor:
