@@ -30,12 +30,12 @@ def length_normalized(
 
     sum: l    mean: l / T    power: l / T**alpha    linear: l - alpha T
     """
-    total, tokens = sequence_sum(value, mask), mask.sum(-1).clamp(min=1).to(value.dtype)
+    total, tokens = sequence_sum(value, mask), mask.sum(-1).to(value.dtype)
     if length == "sum":
         return total
     if length == "linear":
-        return total - alpha * mask.sum(-1)
-    return total / tokens ** (1.0 if length == "mean" else alpha)
+        return total - alpha * tokens
+    return total / tokens.clamp(min=1) ** (1.0 if length == "mean" else alpha)
 
 
 def log1mexp(x: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
