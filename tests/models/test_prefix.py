@@ -133,7 +133,7 @@ def test_a_window_that_the_layers_keep_to_themselves_is_not_missed(family, batch
         "qwen2_moe",
         use_sliding_window=True,
         sliding_window=24,
-        max_window_layers=0,
+        max_window_layers=2,
         num_experts=2,
         num_experts_per_tok=1,
         moe_intermediate_size=16,

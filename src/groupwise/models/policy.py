@@ -107,7 +107,9 @@ class Policy:
         if gradient_checkpointing:
             if lora is not None:
                 model.enable_input_require_grads()
-            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            # transformers has renamed it; the older name warns
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
         autocast = torch.bfloat16 if dtype == "bfloat16" else None
         return cls(model, tokenizer, autocast=autocast, share_prompts=share_prompts)
 
@@ -228,7 +230,7 @@ def default_device() -> str:
 def _slides(config: Any) -> bool:
     """Whether some layer attends to a sliding window."""
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
-    return getattr(config, "sliding_window", None) is not None and "sliding_attention" in kinds
+    return bool(getattr(config, "sliding_window", None)) and "sliding_attention" in kinds
 
 
 def _switch_dropout_off(model: nn.Module) -> None:

@@ -1,0 +1,102 @@
+"""What is wrong with a model folder is said before anything is trained."""
+
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from groupwise.errors import ModelError
+from groupwise.models.load import check_vocabulary, end_token_ids, load_model, load_tokenizer
+from groupwise.models.policy import Policy
+from groupwise.models.tiny import make_tiny, make_tokenizer
+
+
+@pytest.fixture
+def folder(tmp_path, whole):
+    return shutil.copytree(whole, tmp_path / "model")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return make_tiny(tmp_path_factory.mktemp("whole") / "model", hidden_size=16, layers=1, heads=2)
+
+
+def change_weights(folder, change):
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def load(folder):
+    return load_model(folder, dtype=torch.float32)
+
+
+@pytest.mark.parametrize("path", ["/no/such/folder", "./nowhere", "a/b/c"])
+def test_a_missing_folder(path):
+    for function in (load_tokenizer, load):
+        with pytest.raises(ModelError, match=rf"{path}.*not a folder.*save_pretrained"):
+            function(path)
+
+
+def test_a_folder_without_tokenizer(folder):
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(ModelError, match=r"no tokenizer.*save_pretrained"):
+        Policy.load(folder)
+
+
+def test_a_tokenizer_without_an_end(folder):
+    tokenizer = make_tokenizer()
+    tokenizer.eos_token = None
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(ModelError, match=r"no end-of-text token: set tokenizer.eos_token"):
+        Policy.load(folder)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_numbers(folder, value):
+    change_weights(folder, lambda w: w["model.layers.0.mlp.up_proj.weight"][0, 0].fill_(value))
+    with pytest.raises(ModelError, match=r"NaN or infinite weights in 1 tensors, the first model.layers.0.mlp.up_proj"):
+        load(folder)
+
+
+def test_weights_that_are_missing_are_not_made_up(folder):
+    change_weights(folder, lambda w: w.pop("model.norm.weight"))
+    with pytest.raises(ModelError, match=r"lacks 1 weights .*model.norm.weight.*random"):
+        load(folder)
+
+
+def test_a_damaged_file(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ModelError, match="no causal model"):
+        load(folder)
+
+
+def test_weights_of_another_shape(folder):
+    change_weights(folder, lambda w: w.update({"model.norm.weight": torch.ones(9)}))
+    with pytest.raises(ModelError, match="no causal model"):
+        load(folder)
+
+
+def test_a_folder_without_weights(folder):
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="no causal model"):
+        load(folder)
+
+
+def test_a_tokenizer_of_another_model(folder, whole):
+    make_tokenizer("0123456789" + "".join(map(chr, range(0x400, 0x500)))).save_pretrained(folder)
+    with pytest.raises(ModelError, match=r"ids up to \d+, the model has \d+ embeddings"):
+        Policy.load(folder)
+    check_vocabulary(load(whole), load_tokenizer(whole), whole)
+
+
+def test_every_end_token_ends_a_response(whole):
+    model, tokenizer = load(whole), load_tokenizer(whole)
+    assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
+    model.generation_config.eos_token_id = [7, 9]
+    assert end_token_ids(model, tokenizer) == {7, 9, tokenizer.eos_token_id}
+    model.generation_config.eos_token_id = None
+    assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
