@@ -73,10 +73,10 @@ def draw(
         logits = _filtered(logits, sampling)
     probs = torch.softmax(logits, -1)
     cumulative = probs.cumsum(-1, dtype=torch.float64)
-    total = cumulative[:, -1]
-    # a point below the total lies in a token that has probability, even where the product rounds up to it
-    point = torch.minimum(uniform(seed, counter) * total, total.nextafter(torch.zeros_like(total)))
+    # at most 1 - 2^-53 of the total, which rounds below it: never behind the last token that has probability
+    point = uniform(seed, counter) * cumulative[:, -1]
     token = torch.searchsorted(cumulative, point[:, None], right=True)[:, 0]
+    token = token.clamp(max=logits.shape[-1] - 1)  # NaN lands behind the end: its log-probability then says so
     return token, probs.gather(1, token[:, None])[:, 0].log()
 
 

@@ -16,11 +16,12 @@ from torch import Tensor
 from torch.nn.functional import embedding, scaled_dot_product_attention
 
 from groupwise.data.batch import Batch
+from groupwise.errors import ModelError
 
 ATTENTION = "groupwise"
 
 
-class UnsupportedAttentionError(Exception):
+class UnsupportedAttentionError(ModelError):
     """The model asks its attention for something that the packed row does not honour."""
 
 
@@ -163,7 +164,9 @@ def _attention_function(
     """What transformers calls in every attention layer; the layout of the batch says what to do."""
     layout = kwargs.get("groupwise_layout")
     if layout is None:
-        raise UnsupportedAttentionError(f"{type(module).__name__} keeps keyword arguments from the attention function")
+        raise UnsupportedAttentionError(
+            f"{type(module).__name__} was called without the batch's layout; a policy's model runs through the policy"
+        )
     for name in ("softcap", "s_aux", "position_bias"):
         if kwargs.get(name) is not None:
             raise UnsupportedAttentionError(f"{type(module).__name__} uses `{name}`")
