@@ -1,7 +1,8 @@
 """The model that is trained: load, log-probabilities of a batch, save, and the view of its own reference."""
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from groupwise.models.head import Head
 from groupwise.models.load import check_vocabulary, load_model, load_tokenizer
 from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttentionError, gather, register
 from groupwise.models.probe import probe_batch
+from groupwise.models.sharding import like, whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,16 +150,35 @@ class Policy:
             yield self
 
     def save(self, directory: Path) -> None:
-        """An ordinary Hugging Face folder: adapters are merged into the weights."""
-        model = self.model
-        if self.adapted:
-            import copy
-
-            model = copy.deepcopy(model).merge_and_unload()
+        """An ordinary Hugging Face folder: adapters are merged into the weights. Not for a sharded policy: `replica`."""
+        model = copy.deepcopy(self.model).merge_and_unload() if self.adapted else self.model
         attention, model.config._attn_implementation = model.config._attn_implementation, None
         model.save_pretrained(directory)
         model.config._attn_implementation = attention
         self.tokenizer.save_pretrained(directory)
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """The trained parameters by name, whole and on the CPU. A collective where the policy is sharded."""
+        trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
+        return {name: whole(p.detach()).cpu() for name, p in trained}
+
+    @torch.no_grad()
+    def set_trained_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what `trained_state` gave; ModelError if it is another model's."""
+        trained = {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+        if trained.keys() != state.keys():
+            names = ", ".join(sorted(trained.keys() ^ state.keys())[:4])
+            raise ModelError(f"the saved parameters are not this model's: they differ in {names}")
+        for name, parameter in trained.items():
+            if parameter.shape != state[name].shape:
+                found = f"{list(state[name].shape)} saved, {list(parameter.shape)} in the model"
+                raise ModelError(f"the saved parameters are not this model's: {name} has shape {found}")
+            parameter.copy_(like(state[name], parameter))
+
+    def layers(self) -> list[nn.Module]:
+        """The repeated blocks of the decoder, in order: what is sharded one by one."""
+        blocks = [m for m in self.module.decoder.modules() if isinstance(m, nn.ModuleList)]
+        return list(max(blocks, key=len))
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:

@@ -1,0 +1,58 @@
+"""Names to objects: a module's name is the name of the one thing it defines. Users' files work in the same place."""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from groupwise.candidates import Objective
+from groupwise.errors import ConfigError, did_you_mean
+
+
+def objective_names() -> list[str]:
+    """Names of the objectives that the package brings."""
+    package = importlib.import_module("groupwise.objectives")
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+
+
+def find_objective(name: str) -> type[Objective]:
+    """An objective's class by name (`grpo`), file (`./my_loss.py`) or module (`my_pkg.my_loss`)."""
+    module = load_module(name, "groupwise.objectives", known=objective_names(), what="objective.name")
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Objective) and value.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise ConfigError(f"objective.name = {name!r} defines {len(found)} objectives, must define exactly one")
+    return found[0]
+
+
+def load_module(name: str, package: str, *, known: list[str], what: str) -> ModuleType:
+    """The module of this name: ours, a file's, or an importable one."""
+    if name in known:
+        return importlib.import_module(f"{package}.{name}")
+    if name.endswith(".py"):
+        return load_file(Path(name), what)
+    if "." in name:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise ConfigError(f"{what} = {name!r}: {error}. Give a name, a file ending in .py, or an importable module") from error
+    raise ConfigError(f"{what} = {name!r} is not known.{did_you_mean(name, known)}")
+
+
+def load_file(path: Path, what: str) -> ModuleType:
+    """A Python file as a module."""
+    if not path.is_file():
+        raise ConfigError(f"{what} = {str(path)!r}: there is no such file in {Path.cwd()}")
+    name = f"groupwise_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

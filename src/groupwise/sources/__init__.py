@@ -1,0 +1,1 @@
+"""Where scored groups come from. The loop cannot tell the sources apart."""

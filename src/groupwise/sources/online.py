@@ -1,0 +1,104 @@
+"""Prompts, sampled by the current policy and scored by a reward."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from groupwise.candidates import Completion, Group, Prompt
+from groupwise.engines.sampling import Sampling, stable_seed
+from groupwise.errors import DataError
+from groupwise.models.policy import Policy
+from groupwise.rewards.call import Judgement
+from groupwise.sources.order import rows_of_step
+
+
+class Engine(Protocol):
+    """Draws completions from a policy."""
+
+    def generate(
+        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
+    ) -> list[tuple[Completion, ...]]:
+        """`sampling.k` completions of each prompt."""
+        ...
+
+    def load_weights(self, policy: Policy) -> None:
+        """Sample from this policy's current weights."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptRow:
+    """A prompt to sample from, ready for the engine."""
+
+    prompt_ids: tuple[int, ...]
+    prompt: Prompt
+    row: Mapping[str, Any]
+    origin: str
+
+
+Scorer = Callable[[Sequence[Mapping[str, Any]], Sequence[str]], list[Judgement]]
+"""(rows, texts) -> a judgement of each text as an answer to its row."""
+
+
+class OnlineSource:
+    """`groups_per_step` prompts a step, each with `sampling.k` candidates of the current policy, scored.
+
+    A candidate's seed is a function of (seed, step, place in the step, number of the candidate): any rollout
+    can be drawn again alone. With several ranks each samples its share, and `gather` gives all to all.
+    """
+
+    def __init__(
+        self,
+        prompts: Sequence[PromptRow],
+        engine: Engine,
+        scorer: Scorer,
+        *,
+        sampling: Sampling,
+        groups_per_step: int,
+        seed: int = 0,
+        ranks: tuple[int, int] = (0, 1),
+        gather: Callable[[list[Any]], list[Any]] = list,
+    ) -> None:
+        if not prompts:
+            raise DataError("the data set holds no prompts: nothing to sample from")
+        self.prompts, self.engine, self.scorer = prompts, engine, scorer
+        self.sampling, self.groups_per_step, self.seed = sampling, groups_per_step, seed
+        self.ranks, self.gather = ranks, gather
+
+    def take(self, step: int, policy: Policy) -> list[Group]:
+        """Sample and score the groups of this step."""
+        numbers = rows_of_step(step, size=len(self.prompts), count=self.groups_per_step, seed=self.seed)
+        rank, size = self.ranks
+        mine = list(enumerate(numbers))[rank::size]
+        self.engine.load_weights(policy)
+        rows = [self.prompts[i] for _, i in mine]
+        seeds = [stable_seed(self.seed, step, place) for place, _ in mine]
+        sampled = self.engine.generate([row.prompt_ids for row in rows], self.sampling, seeds=seeds)
+        everyone = self.gather(list(zip([place for place, _ in mine], self._scored(rows, sampled), strict=True)))
+        return [group for _, group in sorted(everyone, key=lambda item: item[0])]
+
+    def _scored(self, rows: Sequence[PromptRow], sampled: Sequence[Sequence[Completion]]) -> list[Group]:
+        """All completions judged in one go."""
+        data_rows = [row.row for row, found in zip(rows, sampled, strict=True) for _ in found]
+        judged = iter(self.scorer(data_rows, [completion.text for found in sampled for completion in found]))
+        return [
+            Group(
+                prompt_ids=row.prompt_ids,
+                prompt=row.prompt,
+                row=row.row,
+                origin=row.origin,
+                completions=tuple(_judged(completion, next(judged)) for completion in found),
+            )
+            for row, found in zip(rows, sampled, strict=True)
+        ]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing: the step says it all."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing to restore."""
+
+
+def _judged(completion: Completion, judgement: Judgement) -> Completion:
+    return replace(completion, score=judgement.score, score_parts=judgement.parts)

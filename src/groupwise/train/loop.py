@@ -1,0 +1,124 @@
+"""The training loop. It knows no method and no source."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from groupwise.candidates import Group, Loss, Objective
+from groupwise.data.batch import Batch, collate, micro_batches
+from groupwise.errors import ConfigError, TrainingError
+from groupwise.models.policy import Policy
+from groupwise.models.reference import Reference
+from groupwise.runs.write import Run
+from groupwise.train.annotate import annotate
+from groupwise.train.distributed import this_world
+from groupwise.train.optim import Optimizer
+from groupwise.train.report import Clock, Stats, StepReport, report_step
+from groupwise.train.resume import load_checkpoint, save_checkpoint
+from groupwise.train.source import Source
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """How long and in what portions to train."""
+
+    steps: int  # batches to learn from
+    groups_per_step: int = 8  # groups of a batch: the means of a step run over all of them
+    epochs: int = 1  # optimizer steps on each batch; above 1 the old log-probabilities are computed first
+    max_tokens: int = 16384  # tokens of a micro-batch, prompts counted once; changes memory, not the gradient
+    max_grad_norm: float | None = 1.0  # gradients are scaled down to this 2-norm; null: never
+    seed: int = 0  # of everything drawn at random
+    save_every: int = 100  # steps between checkpoints; the last step always makes one
+    keep_checkpoints: int = 2  # the newest ones that stay
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "groups_per_step", "epochs", "max_tokens", "save_every", "keep_checkpoints"):
+            if not getattr(self, name) >= 1:
+                raise ConfigError(f"train.{name} = {getattr(self, name)}, must be 1 or more")
+        if self.max_grad_norm is not None and not self.max_grad_norm > 0:
+            raise ConfigError(f"train.max_grad_norm = {self.max_grad_norm}, must be above 0, or null for no limit")
+
+
+def train(
+    policy: Policy,
+    objective: Objective,
+    *,
+    source: Source,
+    optimizer: Optimizer,
+    run: Run,
+    config: TrainConfig,
+    reference: Reference | None = None,
+) -> Iterator[StepReport]:
+    """Train from `run.step` to `config.steps`, one report a step. A run with a checkpoint goes on from it, exactly.
+
+    Raises TrainingError before the optimizer step if a loss or gradient is not finite, naming the rows.
+    """
+    world = this_world()
+    load_checkpoint(run, policy, optimizer, source)
+    for step in range(run.step, config.steps):
+        clock = Clock()
+        groups = source.take(step, policy)  # scored candidates
+        clock.lap("sample")
+        batch = _batch(groups, policy, step)
+        moves = config.epochs > 1
+        batch = annotate(
+            batch, objective.needs, policy, reference=reference, moves=moves, max_tokens=config.max_tokens
+        )  # reference, old log-probabilities
+        batch = replace(batch, candidates=objective.prepare(batch.candidates))  # scores -> weights
+        clock.lap("annotate")
+        for _ in range(config.epochs):
+            stats = Stats(len(batch.responses))
+            for micro, counts in world.share(list(micro_batches(batch, config.max_tokens))):
+                logp = policy.log_probs(micro)
+                logp.retain_grad()
+                out = objective(replace(micro.candidates, logp=logp))
+                _check_finite(out, micro, groups, step)
+                (out.loss * (world.size if counts else 0)).backward()  # type: ignore[no-untyped-call]
+                if counts:
+                    stats.add(micro, logp, out)
+            stats.grad_norm = optimizer.clip(config.max_grad_norm)
+            if not math.isfinite(stats.grad_norm):
+                raise TrainingError(_blame(policy, objective, batch, groups, step=step, max_tokens=config.max_tokens))
+            if stats.grad_norm > 0:  # else there was nothing to learn, and momentum must not move the weights
+                stats.learning_rate = optimizer.step(step, config.steps)
+            optimizer.zero()
+        clock.lap("train")
+        yield report_step(run, step, groups, batch, stats=stats, clock=clock)
+        if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+            save_checkpoint(run, step + 1, policy, optimizer, source)
+
+
+def _batch(groups: Sequence[Group], policy: Policy, step: int) -> Batch:
+    batch = collate(groups, device=policy.device)
+    if not batch.responses:
+        count = sum(len(group.completions) for group in groups)
+        raise TrainingError(
+            f"step {step}: none of the {count} completions could be judged, so there is nothing to learn from: "
+            "see what the reward says of them in groups.jsonl and events.jsonl"
+        )
+    return batch
+
+
+def _check_finite(out: Loss, micro: Batch, groups: Sequence[Group], step: int) -> None:
+    if not math.isfinite(out.loss.item()):
+        raise TrainingError(f"step {step}: the loss is {out.loss.item()} on {_rows(micro, groups)}; no step was taken")
+
+
+def _rows(micro: Batch, groups: Sequence[Group]) -> str:
+    names = [f"{groups[g].origin or f'group {g}'} completion {k}" for g, k in micro.source]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _blame(
+    policy: Policy, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, max_tokens: int
+) -> str:
+    """Which rows made the gradient non-finite: one group at a time, as only a failing step can afford."""
+    bad: list[str] = []
+    for micro in micro_batches(batch, 1):
+        for parameter in policy.parameters():
+            parameter.grad = None
+        objective(replace(micro.candidates, logp=policy.log_probs(micro))).loss.backward()  # type: ignore[no-untyped-call]
+        if not all(p.grad is None or bool(p.grad.isfinite().all()) for p in policy.parameters()):
+            bad.append(_rows(micro, groups))
+    where = "; ".join(bad) or "their sum only: no single group's gradient is non-finite"
+    return f"step {step}: the gradient is not finite on {where}; no step was taken"

@@ -1,0 +1,161 @@
+"""What a step leaves behind: measurements, its groups with the push each token got, and warnings with their cause."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from groupwise.candidates import Completion, Group, Loss, Mean
+from groupwise.data.batch import Batch
+from groupwise.functional.groups import has_signal
+from groupwise.runs.schema import CompletionRecord, GroupRecord
+from groupwise.runs.write import Run
+from groupwise.train.distributed import this_world
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What `train` yields after each step."""
+
+    step: int
+    metrics: Mapping[str, float]  # as written to metrics.jsonl
+    groups: Sequence[Group]
+
+
+class Clock:
+    """Seconds of a step's phases."""
+
+    def __init__(self) -> None:
+        self.last = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+
+    def lap(self, phase: str) -> None:
+        """Everything since the last lap was `phase`."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
+        self.last = now
+
+
+@dataclass
+class Stats:
+    """Sums over the micro-batches of one optimizer step."""
+
+    rows: int
+    loss: float = 0.0
+    grad_norm: float = 0.0
+    learning_rate: float = 0.0
+    means: dict[str, Mean] = field(default_factory=dict)
+    weights: dict[tuple[int, int], list[float]] = field(default_factory=dict)  # (group, completion) -> -dL/dlogp
+    logps: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+
+    def add(self, micro: Batch, logp: Tensor, out: Loss) -> None:
+        """After the backward pass of a micro-batch; `logp` retains its gradient."""
+        world = this_world()
+        self.loss += out.loss.item()
+        for name, mean in out.stats.items():
+            self.means[name] = self.means[name] + mean if name in self.means else mean
+        pushes = (logp if logp.grad is None else -logp.grad / world.size).tolist()
+        if logp.grad is None:
+            pushes = (logp.detach() * 0).tolist()
+        for n, (source, values) in enumerate(zip(micro.source, logp.tolist(), strict=True)):
+            length = len(micro.responses[n])
+            self.weights[source] = [float(f"{push:.4g}") for push in pushes[n][:length]]
+            self.logps[source] = values[:length]
+
+    def over_ranks(self) -> "Stats":
+        """The same for the whole step, on every rank."""
+        world = this_world()
+        if world.size == 1:
+            return self
+        return Stats(
+            rows=self.rows,
+            loss=sum(world.gather([self.loss])),
+            grad_norm=self.grad_norm,
+            learning_rate=self.learning_rate,
+            means=world.add(self.means),
+            weights=dict(world.gather(list(self.weights.items()))),
+            logps=dict(world.gather(list(self.logps.items()))),
+        )
+
+
+def report_step(
+    run: Run, step: int, groups: Sequence[Group], batch: Batch, *, stats: Stats, clock: Clock
+) -> StepReport:
+    """Write a step's lines to the run directory, and return its measurements."""
+    stats = stats.over_ranks()
+    completions = [completion for group in groups for completion in group.completions]
+    metrics = {
+        "loss/total": stats.loss,
+        **{f"loss/{name}": mean.value for name, mean in stats.means.items()},
+        **_scores(batch),
+        **_completions(completions, stats),
+        "optimizer/grad_norm": stats.grad_norm,
+        "optimizer/learning_rate": stats.learning_rate,
+        "tokens/trained": float(batch.candidates.mask.sum()),
+        "tokens/computed": float(batch.tokens),
+        **{f"seconds/{phase}": seconds for phase, seconds in clock.seconds.items()},
+    }
+    metrics["tokens/per_second"] = metrics["tokens/computed"] / max(sum(clock.seconds.values()), 1e-9)
+    if this_world().leads:
+        _warn(run, step, metrics, len(completions))
+        run.log_groups(step, [_group_record(step, g, group, stats) for g, group in enumerate(groups)])
+        run.log(step, metrics)
+    return StepReport(step, metrics, groups)
+
+
+def _scores(batch: Batch) -> dict[str, float]:
+    c = batch.candidates
+    signal = has_signal(c.score, c.group)
+    return {
+        "reward/mean": float(c.score.mean()),
+        "reward/std": float(c.score.std(correction=0)),
+        "groups/count": float(len(batch.prompts)),
+        "groups/with_signal": len(c.group[signal].unique()) / len(batch.prompts),
+    }
+
+
+def _completions(completions: Sequence[Completion], stats: Stats) -> dict[str, float]:
+    count = len(completions)
+    parts: dict[str, list[float]] = {}
+    for completion in completions:
+        for name, value in completion.score_parts.items():
+            parts.setdefault(name, []).append(value)
+    found = {
+        "completions/count": float(count),
+        "completions/length": sum(len(c.token_ids) for c in completions) / count,
+        "completions/cut_off": sum(c.finish_reason == "length" for c in completions) / count,
+        "completions/unjudged": sum(c.score is None for c in completions) / count,
+        **{f"reward/part_{name}": sum(values) / len(values) for name, values in parts.items()},
+    }
+    return found
+
+
+def _warn(run: Run, step: int, metrics: Mapping[str, float], completions: int) -> None:
+    if metrics["optimizer/grad_norm"] == 0:
+        cause = "every group's scores are all equal" if not metrics["groups/with_signal"] else "the gradient is exactly 0"
+        run.event(step, "no_signal", f"step {step} changed nothing: {cause}")
+    unjudged = round(metrics["completions/unjudged"] * completions)
+    if unjudged:
+        run.event(step, "unjudged", f"{unjudged} of {completions} completions could not be judged and were left out")
+
+
+def _group_record(step: int, g: int, group: Group, stats: Stats) -> GroupRecord:
+    return GroupRecord(
+        step=step,
+        origin=group.origin,
+        prompt=group.prompt if isinstance(group.prompt, str) else list(group.prompt),
+        prompt_ids=list(group.prompt_ids),
+        completions=[
+            CompletionRecord(
+                token_ids=list(completion.token_ids),
+                text=completion.text,
+                score=completion.score,
+                score_parts=dict(completion.score_parts),
+                weights=stats.weights.get((g, k), []),
+                finish_reason=completion.finish_reason,
+                logprobs=None if completion.logprobs is None else [round(lp, 5) for lp in completion.logprobs],
+            )
+            for k, completion in enumerate(group.completions)
+        ],
+    )

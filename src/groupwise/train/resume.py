@@ -1,0 +1,51 @@
+"""Save everything that training goes on from, and go on from it to the bit."""
+
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+
+from groupwise.models.policy import Policy
+from groupwise.runs.write import Run
+from groupwise.train.checkpoint import load_state, save_state
+from groupwise.train.distributed import this_world
+from groupwise.train.optim import Optimizer
+from groupwise.train.source import Source
+
+WEIGHTS = "trained.safetensors"  # the parameters that are trained, by name: adapters are not merged
+
+
+def save_checkpoint(run: Run, step: int, policy: Policy, optimizer: Optimizer, source: Source) -> None:
+    """A checkpoint after `step` steps. With several ranks all take part and the leading one writes."""
+    weights = policy.trained_state()
+    moments = optimizer.state_dict()
+    if this_world().leads:
+        run.save_checkpoint(
+            step,
+            lambda directory: save_state(
+                directory,
+                lambda model: save_file(weights, model / WEIGHTS),
+                step=step,
+                optimizer=moments,
+                source=source.state_dict(),
+                identity=_identity(run),
+            ),
+        )
+
+
+def load_checkpoint(run: Run, policy: Policy, optimizer: Optimizer, source: Source) -> None:
+    """Restore the newest checkpoint, if there is one."""
+    newest = run.latest_checkpoint()
+    if newest is None:
+        return
+    state = load_state(newest, identity=_identity(run))
+    policy.set_trained_state(load_file(state.model / WEIGHTS))
+    optimizer.load_state_dict(state.optimizer)
+    source.load_state_dict(state.source)
+    state.restore_random()
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    """What must not change between the run and its continuation: all but what is only reported or kept."""
+    free = {"keep_checkpoints", "save_every", "max_tokens"}
+    config: dict[str, Any] = {**run.config}
+    return {**config, "train": {k: v for k, v in dict(config.get("train", {})).items() if k not in free}}
