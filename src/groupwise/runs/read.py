@@ -83,7 +83,7 @@ class RunView:
         return checkpoints(self.path / CHECKPOINTS)
 
 
-def read_run(path: Path) -> RunView:
+def read_run(path: str | Path) -> RunView:
     """The run in directory `path`; DataError if it is none, or one of a newer version."""
     path = Path(path)
     for name in (CONFIG, ENVIRONMENT, STATUS):

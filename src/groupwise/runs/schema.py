@@ -48,7 +48,7 @@ class Environment:
     """`env.json`: what the run was started with, and each time it was resumed."""
 
     format: Annotated[int, "version of this contract"]
-    seed: Annotated[int | None, "the configuration's seed"]
+    seed: Annotated[int | None, "the configuration's `train.seed`"]
     processes: Annotated[Sequence[ProcessRecord], "the first start, then one for each resumption"]
 
 
@@ -67,7 +67,7 @@ class Status:
 
     state: Annotated[State, "`running` is also what a killed process leaves behind: see below"]
     step: Annotated[int, "steps done"]
-    steps: Annotated[int | None, "steps asked for; null if unknown"] = None
+    steps: Annotated[int | None, "steps asked for, the configuration's `train.steps`; null if unknown"] = None
     time: Annotated[float, "when this was written"]
     host: Annotated[str, "machine of the process that wrote it"]
     pid: Annotated[int, "id of that process"]

@@ -44,22 +44,23 @@ LOGS = (METRICS, GROUPS, EVENTS)
 class Run:
     """A run directory open for writing; as a context manager it records how the run ended.
 
-    `step` is where training starts. `steps`, `keep_checkpoints` may be set at any time.
-    Values are plain: numbers, text, lists and mappings of them.
+    `step` is where training starts. `steps` and `keep_checkpoints` are those of the configuration's `train`
+    section, and may be set at any time. Values are plain: numbers, text, lists and mappings of them.
     """
 
-    def __init__(self, path: Path, *, config: Mapping[str, Any], step: int) -> None:
-        """For `create` and `resume`, which see to the files."""
+    def __init__(self, path: Path, *, config: Mapping[str, Any], step: int, writes: bool) -> None:
+        """For `create`, `resume` and `join`, which see to the files."""
         self.path, self.config, self.step = path, config, step
-        self.steps: int | None = config.get("steps")
-        self.keep_checkpoints = 2
+        section = _train_section(config)
+        self.steps: int | None = section.get("steps")
+        self.keep_checkpoints: int = section.get("keep_checkpoints", 2)
         self._done = step
         self._state: State = "running"
-        self._logs = {name: (path / name).open("ab", buffering=0) for name in LOGS}
+        self._logs = {name: (path / name).open("ab", buffering=0) for name in LOGS if writes}
 
     @classmethod
     def create(
-        cls, path: Path, *, config: Mapping[str, Any], overwrite: bool = False, devices: Sequence[str] = ()
+        cls, path: str | Path, *, config: Mapping[str, Any], overwrite: bool = False, devices: Sequence[str] = ()
     ) -> Self:
         """A new run in directory `path`. ConfigError if there is something in it.
 
@@ -67,7 +68,8 @@ class Run:
         directory without a run. `devices` names the accelerators for `env.json`.
         """
         path = Path(path)
-        text = _yaml(config)
+        config = _plain(config, "")
+        text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=120)
         _refuse(path, overwrite)
         path.mkdir(parents=True, exist_ok=True)
         with lock.acquired(path):
@@ -77,7 +79,7 @@ class Run:
             return cls._start(path, config, step=0, processes=[this_process(0, devices)])
 
     @classmethod
-    def resume(cls, path: Path, *, devices: Sequence[str] = ()) -> Self:
+    def resume(cls, path: str | Path, *, devices: Sequence[str] = ()) -> Self:
         """Go on from the newest whole checkpoint, or from step 0 if there is none.
 
         What was logged at steps that the checkpoint does not hold is removed: they are taken again.
@@ -98,10 +100,17 @@ class Run:
             return cls._start(path, config, step=step, processes=[*earlier, this_process(step, devices)])
 
     @classmethod
+    def join(cls, path: str | Path) -> Self:
+        """The run as another rank of the same training sees it, once the leading rank opened it: it only reads."""
+        path = Path(path)
+        whole = atomic.checkpoints(path / CHECKPOINTS)
+        return cls(path, config=read_config(path), step=atomic.step_of(whole[-1]) if whole else 0, writes=False)
+
+    @classmethod
     def _start(cls, path: Path, config: Mapping[str, Any], *, step: int, processes: Sequence[ProcessRecord]) -> Self:
-        environment = Environment(format=FORMAT, seed=config.get("seed"), processes=processes)
+        environment = Environment(format=FORMAT, seed=_train_section(config).get("seed"), processes=processes)
         atomic.write_file(path / ENVIRONMENT, atomic.strict_json(asdict(environment), indent=2))
-        run = cls(path, config=config, step=step)
+        run = cls(path, config=config, step=step, writes=True)
         run._write_status()
         return run
 
@@ -133,6 +142,7 @@ class Run:
 
         Log steps up to `step - 1` first: what was logged before it is kept when the run is resumed from it.
         """
+        assert self._logs, "only the leading rank writes"
         for file in self._logs.values():
             os.fsync(file.fileno())
         root = self.path / CHECKPOINTS
@@ -177,6 +187,8 @@ class Run:
         self, state: State, *, error: ErrorRecord | None = None, summary: Mapping[str, Any] | None = None
     ) -> None:
         self._state = state
+        if not self._logs:
+            return
         for file in self._logs.values():
             if not file.closed:
                 os.fsync(file.fileno())
@@ -203,6 +215,7 @@ class Run:
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Whole lines or, where the disk is full, none."""
+        assert self._logs, "only the leading rank writes"
         file = self._logs[name]
         rest = memoryview("".join(atomic.strict_json(record) + "\n" for record in records).encode())
         start = os.fstat(file.fileno()).st_size
@@ -268,9 +281,9 @@ def _shallow(record: Any) -> dict[str, Any]:
     return {item.name: getattr(record, item.name) for item in fields(record)}
 
 
-def _yaml(config: Mapping[str, Any]) -> str:
-    text: str = yaml.safe_dump(_plain(config, ""), sort_keys=False, allow_unicode=True, width=120)
-    return text
+def _train_section(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    section = config.get("train")
+    return section if isinstance(section, Mapping) else {}
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ run.save_checkpoint(step, lambda directory: save_state(directory, policy.save, .
 import json
 import pickle
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,12 +91,22 @@ _WAY_OUT = "remove it to go on from the one before, or start a new run"
 
 
 def _check_identity(directory: Path, saved: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    differing = sorted(name for name in saved.keys() | asked.keys() if saved.get(name) != asked.get(name))
+    before, now = dict(_settings(saved)), dict(_settings(asked))
+    differing = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     if differing:
-        found = "; ".join(f"{name} is {asked.get(name)!r}, was {saved.get(name)!r}" for name in differing)
+        found = "; ".join(f"{name} is {now.get(name)!r}, was {before.get(name)!r}" for name in differing)
         raise ConfigError(
             f"checkpoint {directory} is of another configuration: {found}. Put it back, or start a new run"
         )
+
+
+def _settings(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted name, value) of each setting."""
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
 
 
 def _load_tensors(path: Path) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+import os
+import stat
+
+import pytest
+
+from groupwise.errors import ConfigError
+from groupwise.runs.atomic import checkpoints, clean, prune, recover, step_of, write_atomically
+
+
+def fill(text):
+    return lambda directory: (directory / "x").write_text(text)
+
+
+def test_replace_a_directory(tmp_path):
+    target = tmp_path / "deep" / "model"
+    for text in ("old", "new"):
+        write_atomically(target, fill(text))
+        assert (target / "x").read_text() == text
+    assert [path.name for path in target.parent.iterdir()] == ["model"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o777 & ~mask
+
+
+def test_a_stop_between_the_two_renames_of_a_replacement(tmp_path):
+    target = tmp_path / "model"
+    write_atomically(target, fill("old"))
+    target.rename(tmp_path / ".model.replaced")
+    recover(target)
+    assert (target / "x").read_text() == "old"
+    target.rename(tmp_path / ".model.replaced")
+    clean(tmp_path)
+    assert (target / "x").read_text() == "old"
+    target.rename(tmp_path / ".model.replaced")
+    write_atomically(target, fill("new"))
+    assert (target / "x").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_stop_after_the_replacement(tmp_path):
+    target = tmp_path / "model"
+    write_atomically(tmp_path / ".model.replaced", fill("old"))
+    write_atomically(target, fill("new"))
+    assert (target / "x").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_leftovers_go_at_the_next_save_and_those_of_siblings_stay(tmp_path):
+    (tmp_path / ".model.01234567.partial").mkdir()
+    (tmp_path / ".model.v2.01234567.partial").mkdir()
+    write_atomically(tmp_path / "model", fill("x"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".model.v2.01234567.partial", "model"]
+    clean(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_writer_that_raises_leaves_nothing(tmp_path):
+    write_atomically(tmp_path / "model", fill("old"))
+
+    def fail(directory):
+        fill("new")(directory)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "model", fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model" / "x").read_text() == "old"
+
+
+def test_checkpoints_are_in_order_of_their_step(tmp_path):
+    for name in (
+        "step_100000000",
+        "step_00000020",
+        "step_00000003",
+        ".step_00000004.01234567.partial",
+        "step_x",
+        "other",
+    ):
+        (tmp_path / name).mkdir()
+    (tmp_path / "step_00000007").write_text("a file")
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [3, 20, 100_000_000]
+    prune(tmp_path, 2)
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [20, 100_000_000]
+    assert checkpoints(tmp_path / "missing") == []
+    with pytest.raises(ConfigError, match="step_00000100"):
+        step_of(tmp_path / "other")
