@@ -207,6 +207,17 @@ def test_resume_of_what_is_no_run(tmp_path):
             Run.resume(path)
 
 
+def test_a_stop_while_the_run_is_created(tmp_path):
+    (tmp_path / ".lock").touch()
+    (tmp_path / ".config.yaml.partial").write_text("a:")
+    Run.create(tmp_path, config={"a": 1}).finish()
+    for name in ("env.json", "status.json", *LOGS):
+        (tmp_path / name).unlink()
+    run = Run.resume(tmp_path)
+    assert (run.step, run.config, read_run(tmp_path).state) == (0, {"a": 1}, "running")
+    run.finish()
+
+
 def test_resume_survives_a_lost_status(tmp_path, group):
     logged(tmp_path, group, 3, every=3).finish()
     (tmp_path / "status.json").write_bytes(b"")
