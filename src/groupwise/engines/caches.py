@@ -14,10 +14,13 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from groupwise.data.batch import collate
 from groupwise.models.policy import Policy
 from groupwise.models.prefix import PackedRow, gather
+
+FEW = 8  # rows; with more, two plain products are faster than the fused call's copies
 
 
 class SharedPromptCache:
@@ -73,6 +76,10 @@ class SharedPromptCache:
         own_k[:, :, -1], own_v[:, :, -1] = k, v
         prompt_k, prompt_v = self.prompt[layer]
         n, heads, size = k.shape
+        if self.grid[1] == 1 and n <= FEW:
+            return self._attend_alone(
+                q, torch.cat([prompt_k, own_k], 2), torch.cat([prompt_v, own_v], 2), scale, window
+            )
         q = (q * scale).reshape(n, heads, -1, size)
         to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.mT)
         scores = torch.cat([to_prompt, q @ own_k.mT], 3)
@@ -84,6 +91,17 @@ class SharedPromptCache:
         split = prompt_k.shape[2]
         out = self._to_rows(self._to_grid(probs[..., :split]) @ prompt_v) + probs[..., split:] @ own_v
         return out.reshape(1, n, -1, size)
+
+    def _attend_alone(self, q: Tensor, k: Tensor, v: Tensor, scale: float, window: int | None) -> Tensor:
+        """The same where each prompt has one row: nothing to share, and one fused call costs least."""
+        hidden = None if self.padding is None else pad(self.padding, (0, self.steps))
+        if window is not None:
+            passed = self._left_behind(window)
+            hidden = passed if hidden is None else passed | hidden
+        mask = None if hidden is None else ~hidden
+        grouped = q.shape[1] != k.shape[1]
+        out = scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask, scale=scale, enable_gqa=grouped)
+        return out.transpose(1, 2).transpose(0, 1)
 
     def _to_grid(self, x: Tensor) -> Tensor:
         """Rows [N, H, R, *] side by side under their prompt: [G, H, K R, *]."""

@@ -39,8 +39,11 @@ class LocalEngine:
         self.end_ids = end_token_ids(policy.model, policy.tokenizer)
 
     def load_weights(self, policy: Policy) -> None:
-        """Sample from this policy from now on."""
-        self.policy = policy
+        """Sample from this policy from now on. A sharded one is copied into the engine's own, a collective."""
+        if policy.sharded:
+            self.policy.set_trained_state(policy.trained_state())
+        else:
+            self.policy = policy
 
     def generate(
         self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
