@@ -26,10 +26,12 @@ ARROWS = {
     "engines": {"candidates", "data", "models"},  # the local engine samples from the policy itself
     "sources": {"candidates", "data", "engines", "models", "rewards"},  # a source is handed the policy to sample from
     "runs": {"candidates"},
-    "train": {"candidates", "data", "models", "runs"},  # objective and source arrive as arguments
+    "train": {"candidates", "functional", "data", "models", "runs"},  # objective and source arrive as arguments
     "evaluate": {"candidates", "data", "models", "engines", "rewards", "runs"},
     "advise": {"candidates", "data", "models", "engines", "rewards", "runs"},
     "dashboard": {"runs"},
+    "recipe": {"candidates", "data", "engines", "models", "train"},  # every part's settings
+    "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
 }
 TOP = {"cli", "__main__"}  # parsing and printing: may import everything below
 FACE = {"__init__": {"candidates"}}  # `import groupwise`
