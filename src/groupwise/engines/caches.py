@@ -77,9 +77,8 @@ class SharedPromptCache:
         prompt_k, prompt_v = self.prompt[layer]
         n, heads, size = k.shape
         if self.grid[1] == 1 and n <= FEW:
-            return self._attend_alone(
-                q, torch.cat([prompt_k, own_k], 2), torch.cat([prompt_v, own_v], 2), scale, window
-            )
+            keys, values = torch.cat([prompt_k, own_k], 2), torch.cat([prompt_v, own_v], 2)
+            return self._attend_alone(q, keys, values, scale=scale, window=window)
         q = (q * scale).reshape(n, heads, -1, size)
         to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.mT)
         scores = torch.cat([to_prompt, q @ own_k.mT], 3)
@@ -92,7 +91,7 @@ class SharedPromptCache:
         out = self._to_rows(self._to_grid(probs[..., :split]) @ prompt_v) + probs[..., split:] @ own_v
         return out.reshape(1, n, -1, size)
 
-    def _attend_alone(self, q: Tensor, k: Tensor, v: Tensor, scale: float, window: int | None) -> Tensor:
+    def _attend_alone(self, q: Tensor, k: Tensor, v: Tensor, *, scale: float, window: int | None) -> Tensor:
         """The same where each prompt has one row: nothing to share, and one fused call costs least."""
         hidden = None if self.padding is None else pad(self.padding, (0, self.steps))
         if window is not None:
