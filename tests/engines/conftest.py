@@ -16,6 +16,7 @@ def policy_of():
     special = {
         "mistral": {"sliding_window": 6},
         "gemma2": {"sliding_window": 6},
+        "starcoder2": {"sliding_window": 6},
         "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4},
     }
 

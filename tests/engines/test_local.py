@@ -10,12 +10,13 @@ from transformers import PreTrainedTokenizerFast
 
 from groupwise.candidates import Group
 from groupwise.data.batch import collate
-from groupwise.engines import local
+from groupwise.engines import caches, local
 from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling
 from groupwise.errors import ModelError
 
-KINDS = ["llama", "mistral", "gpt2", "starcoder2", "opt", "gemma2", "mamba"]
+SHARING = ["llama", "mistral", "gpt2", "starcoder2", "opt"]
+KINDS = [*SHARING, "gemma2", "mamba"]
 PROMPTS = [(5, 9, 13), (4, 8, 15, 16, 23, 42, 10, 11), (30, 31, 32), (20,)]
 SEEDS = [11, 12, 13, 14]
 TOLERANCE = {"gemma2": 1e-5, "mamba": 1e-4, "llama": 1e-6, "mistral": 1e-6}  # these round to float32 inside
@@ -40,6 +41,12 @@ def scored(prompts, groups):
     )
 
 
+@pytest.fixture(params=[0, 10**9], ids=["shared", "copied"])
+def keys(request, monkeypatch):
+    """Both ways of attending to the prompt's keys, whatever their number."""
+    monkeypatch.setattr(caches, "FEW", request.param)
+
+
 @pytest.fixture(scope="module")
 def llama(policy_of):
     return policy_of("llama")
@@ -47,7 +54,7 @@ def llama(policy_of):
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("kind", KINDS)
-def test_log_probabilities_are_the_policys(kind, temperature, policy_of):
+def test_log_probabilities_are_the_policys(keys, kind, temperature, policy_of):
     policy = policy_of(kind)
     assert policy.shares_prompts == (kind not in ("gemma2", "mamba"))
     groups = engine_of(policy).generate(PROMPTS, Sampling(k=4, max_new_tokens=20, temperature=temperature), seeds=SEEDS)
@@ -81,11 +88,15 @@ def test_greedy_is_generates(kind, policy_of):
         assert ours.token_ids == tuple(out[0, len(prompt) :].tolist())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_candidate_does_not_depend_on_its_company(kind, policy_of):
+@pytest.mark.parametrize(
+    ("kind", "few"),
+    [("llama", 0), ("starcoder2", 0), ("starcoder2", 200), ("gpt2", 10**9), ("gemma2", 0), ("mamba", 0)],
+)
+def test_a_candidate_does_not_depend_on_its_company(kind, few, policy_of, monkeypatch):
     """Alone or in a crowd, in waves of any size, and however early finished rows leave."""
     policy = policy_of(kind)
     sampling = Sampling(k=4, max_new_tokens=20)
+    monkeypatch.setattr(caches, "FEW", few)  # at 200, a row changes its way of attending as it grows
     together = tokens(engine_of(policy).generate(PROMPTS, sampling, seeds=SEEDS))
     for prompt, seed, group in zip(PROMPTS, SEEDS, together, strict=True):
         assert tokens(engine_of(policy).generate([prompt], sampling, seeds=[seed])) == [group]
@@ -99,7 +110,7 @@ def test_a_candidate_does_not_depend_on_its_company(kind, policy_of):
 
 @pytest.mark.parametrize("leave_at", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("kind", ["llama", "starcoder2", "mamba"])
-def test_finished_rows_leave_and_nobody_notices(kind, leave_at, policy_of, monkeypatch):
+def test_finished_rows_leave_and_nobody_notices(keys, kind, leave_at, policy_of, monkeypatch):
     policy = policy_of(kind)
     fed = []
     policy.module.decoder.register_forward_pre_hook(

@@ -20,7 +20,7 @@ from groupwise.data.batch import collate
 from groupwise.models.policy import Policy
 from groupwise.models.prefix import PackedRow, gather
 
-FEW = 8  # rows; with more, two plain products are faster than the fused call's copies
+FEW = 512  # keys of all rows together; up to so many, one fused call on copies beats two products that share
 
 
 class SharedPromptCache:
@@ -76,9 +76,11 @@ class SharedPromptCache:
         own_k[:, :, -1], own_v[:, :, -1] = k, v
         prompt_k, prompt_v = self.prompt[layer]
         n, heads, size = k.shape
-        if self.grid[1] == 1 and n <= FEW:
-            keys, values = torch.cat([prompt_k, own_k], 2), torch.cat([prompt_v, own_v], 2)
-            return self._attend_alone(q, keys, values, scale=scale, window=window)
+        if n * (self.longest_prompt + self.steps) <= FEW:
+            if layer not in self.copies:
+                self.copies[layer] = (prompt_k[self.prompt_of], prompt_v[self.prompt_of])
+            keys, values = (torch.cat(pair, 2) for pair in zip(self.copies[layer], (own_k, own_v), strict=True))
+            return self._attend_to_copies(q, keys, values, scale=scale, window=window)
         q = (q * scale).reshape(n, heads, -1, size)
         to_prompt = self._to_rows(self._to_grid(q) @ prompt_k.mT)
         scores = torch.cat([to_prompt, q @ own_k.mT], 3)
@@ -91,8 +93,8 @@ class SharedPromptCache:
         out = self._to_rows(self._to_grid(probs[..., :split]) @ prompt_v) + probs[..., split:] @ own_v
         return out.reshape(1, n, -1, size)
 
-    def _attend_alone(self, q: Tensor, k: Tensor, v: Tensor, *, scale: float, window: int | None) -> Tensor:
-        """The same where each prompt has one row: nothing to share, and one fused call costs least."""
+    def _attend_to_copies(self, q: Tensor, k: Tensor, v: Tensor, *, scale: float, window: int | None) -> Tensor:
+        """The same for a few rows, each with all of its keys: there the number of calls is what costs."""
         hidden = None if self.padding is None else pad(self.padding, (0, self.steps))
         if window is not None:
             passed = self._left_behind(window)
@@ -125,6 +127,7 @@ class SharedPromptCache:
 
     def _arrange(self) -> None:
         """Where each row stands in the grid of rows under prompts; rows are in the order of their prompts."""
+        self.copies: dict[int | None, tuple[Tensor, Tensor]] = {}  # the prompt's keys and values for each row, if few
         count = torch.bincount(self.prompt_of, minlength=len(self.prompt_length))
         width = int(count.max())
         self.grid = (len(count), width)
