@@ -126,6 +126,11 @@ class Policy:
         """Whether only adapters are trained."""
         return hasattr(self.model, "peft_config")
 
+    @property
+    def sharded(self) -> bool:
+        """Whether the parameters lie in shards over several ranks."""
+        return any(hasattr(p, "device_mesh") for p in self.module.parameters())
+
     def parameters(self) -> list[nn.Parameter]:
         """The parameters that are trained."""
         return [p for p in self.module.parameters() if p.requires_grad]

@@ -1,10 +1,11 @@
 """Prompts, sampled by the current policy and scored by a reward."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
-from groupwise.candidates import Completion, Group, Prompt
+from groupwise.candidates import Completion, Group
+from groupwise.data.prompts import PromptRow
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.errors import DataError
 from groupwise.models.policy import Policy
@@ -24,16 +25,6 @@ class Engine(Protocol):
     def load_weights(self, policy: Policy) -> None:
         """Sample from this policy's current weights."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PromptRow:
-    """A prompt to sample from, ready for the engine."""
-
-    prompt_ids: tuple[int, ...]
-    prompt: Prompt
-    row: Mapping[str, Any]
-    origin: str
 
 
 Scorer = Callable[[Sequence[Mapping[str, Any]], Sequence[str]], list[Judgement]]

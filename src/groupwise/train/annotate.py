@@ -1,16 +1,12 @@
 """Add what the objective needs to a step's batch: log-probabilities of other models, without gradient."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from groupwise.candidates import Need
-from groupwise.data.batch import Batch, micro_batches
+from groupwise.data.batch import Batch
 from groupwise.models.policy import Policy
 from groupwise.models.reference import Reference
+from groupwise.models.scoring import step_log_probs
 
 
 def annotate(
@@ -28,15 +24,3 @@ def annotate(
     if Need.OLD in needs and moves:
         added["logp_old"] = step_log_probs(policy.log_probs, batch, max_tokens)
     return replace(batch, candidates=replace(batch.candidates, **added))
-
-
-@torch.no_grad()
-def step_log_probs(log_probs: Callable[[Batch], Tensor], batch: Batch, max_tokens: int) -> Float[Tensor, "N T"]:
-    """Log-probabilities of a whole step, micro-batch by micro-batch."""
-    row_of = {source: n for n, source in enumerate(batch.source)}
-    parts, rows = [], []
-    for micro in micro_batches(batch, max_tokens):
-        parts.append(log_probs(micro))
-        rows += [row_of[source] for source in micro.source]
-    together = torch.cat(parts)
-    return torch.empty_like(together).index_copy(0, torch.tensor(rows, device=together.device), together)

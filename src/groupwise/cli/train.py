@@ -1,0 +1,64 @@
+"""`groupwise train RECIPE.yaml [--section.key VALUE ...] [--run DIR]` and `groupwise train --resume DIR`."""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from groupwise.cli.quiet import quiet_libraries
+from groupwise.cli.show import headline, progress, say
+from groupwise.config import parse_overrides
+from groupwise.errors import ConfigError
+from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
+from groupwise.runner import Runner
+from groupwise.runs.read import read_config
+from groupwise.train.distributed import leave_world
+
+TAKES_SETTINGS = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("recipe", nargs="?", help="a YAML file, or the name of one that the package brings")
+    parser.add_argument("--run", type=Path, help="run directory to write (default: runs/RECIPE-TIME)")
+    parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with this run from its last checkpoint")
+    parser.add_argument("--overwrite", action="store_true", help="replace the run that --run holds")
+    parser.epilog = "Any setting of the recipe can be given as --section.key VALUE, such as --train.steps 50."
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Train."""
+    quiet_libraries()
+    recipe, directory = _asked(options, rest)
+    try:
+        runner = Runner(recipe, directory, resume=options.resume is not None, overwrite=options.overwrite)
+        leads = runner.world.leads
+        if leads:
+            say(f"[bold]{recipe.objective['name']}[/bold]  {recipe.model.path}  ->  {directory}")
+            for note in runner.policy.notes:
+                say(f"note: {note}")
+        last = None
+        with progress(str(recipe.objective["name"]), recipe.train.steps, runner.run.step) as bar:
+            for last in runner.steps():
+                if leads:
+                    bar.step(last)
+    finally:
+        leave_world()
+    if leads:
+        say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
+        say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
+        say(f"next:  groupwise sample {directory / 'model'} 'your prompt'")
+    return 0
+
+
+def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe, Path]:
+    if options.resume is not None:
+        if options.recipe or rest or options.run:
+            given = " ".join([*([options.recipe] if options.recipe else []), *rest]) or f"--run {options.run}"
+            raise ConfigError(f"--resume goes on with the run's own settings: leave out {given}, or start a new run")
+        return recipe_of(read_config(options.resume)), options.resume
+    if options.recipe is None:
+        raise ConfigError("which recipe? give a YAML file or a name: see groupwise list recipes")
+    path = find_recipe(options.recipe)
+    recipe = load_recipe(path, parse_overrides(rest))
+    return recipe, options.run or Path("runs") / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"

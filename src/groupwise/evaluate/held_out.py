@@ -1,0 +1,40 @@
+"""An objective's own measurements on given groups that training never sees: loss, preference accuracy, margins."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from groupwise.candidates import Group, Need, Objective
+from groupwise.data.batch import collate
+from groupwise.evaluate.intervals import wilson
+from groupwise.models.policy import Policy
+from groupwise.models.reference import Reference
+from groupwise.models.scoring import step_log_probs
+
+
+@torch.no_grad()
+def evaluate_held_out(
+    policy: Policy,
+    objective: Objective,
+    groups: Sequence[Group],
+    *,
+    reference: Reference | None = None,
+    max_tokens: int = 16384,
+) -> dict[str, float]:
+    """The loss and its statistics over all groups as one step; `accuracy` comes with its 95 % interval."""
+    batch = collate(groups, device=policy.device)
+    added = {"logp": step_log_probs(policy.log_probs, batch, max_tokens)}
+    if Need.REF in objective.needs:
+        assert reference is not None, "the objective needs a reference"
+        added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)
+    out = objective(objective.prepare(replace(batch.candidates, **added)))
+    found = {"heldout/loss": out.loss.item()}
+    for name, mean in out.stats.items():
+        if name != "loss":
+            found[f"heldout/{name}"] = mean.value
+    if "accuracy" in out.stats:
+        accuracy = out.stats["accuracy"]
+        interval = wilson(round(accuracy.total), round(accuracy.count))
+        found |= {"heldout/accuracy_low": interval.low, "heldout/accuracy_high": interval.high}
+    return found

@@ -1,0 +1,158 @@
+"""A recipe: every setting of a run, and the rules between them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from groupwise import config
+from groupwise.candidates import Objective
+from groupwise.data.tasks import is_task
+from groupwise.engines.sampling import Sampling
+from groupwise.errors import ConfigError, did_you_mean
+from groupwise.models.policy import LoraConfig
+from groupwise.registry import find_objective
+from groupwise.train.loop import TrainConfig
+from groupwise.train.optim import OptimizerConfig
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """What is trained."""
+
+    path: str  # a hub id, a folder, or `tiny`: a small model made on the spot
+    dtype: Literal["float32", "bfloat16", "float64"] = "float32"  # bfloat16: computed in it, trained in float32
+    lora: LoraConfig | None = None  # train low-rank adapters instead of all parameters
+    gradient_checkpointing: bool = False  # recompute layers in the backward pass: less memory, a third more time
+    reference: str | None = None  # what an objective's reference is; null: the model as it was before this run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataConfig:
+    """What it is trained or evaluated on."""
+
+    path: str | None = None  # a .jsonl, .json or .parquet file, a folder of them, or a hub data set
+    task: str | None = None  # or a generator: `sums`, `reasoning_gym.chain_sum`, ...
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
+    size: int | None = None  # rows: taken from the task, or at most from the file
+    kind: Literal["demonstration", "pair", "candidates", "prompt"] | None = None  # null: what the columns say
+    columns: Mapping[str, str] = field(default_factory=dict)  # role -> column, where the names are unusual
+    split: str = "train"  # of a hub data set or a folder
+    system: str | None = None  # a system message put before every chat prompt that has none
+    chat: bool | None = None  # use the chat template; null: if the tokenizer has one
+    max_prompt_tokens: int | None = None  # longer prompts are an error, or cut from the left
+    max_response_tokens: int | None = None  # longer given responses are an error, or cut from the right
+    truncate: bool = False  # cut what is too long instead of stopping; counted and logged
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.task is None):
+            raise ConfigError(f"data.path = {self.path!r} and data.task = {self.task!r}: give exactly one of them")
+        if self.task is not None and not is_task(self.task):
+            raise ConfigError(f"data.task = {self.task!r} is not a task: give `sums` or `reasoning_gym.NAME`")
+        if self.task is not None and self.size is None:
+            raise ConfigError("data.size is missing: say how many rows to take from the task")
+        if self.path is not None and self.settings:
+            raise ConfigError(f"data.settings = {dict(self.settings)!r} has no effect with data.path: it is for a task")
+        for name in ("size", "max_prompt_tokens", "max_response_tokens"):
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise ConfigError(f"data.{name} = {value}, must be 1 or more")
+        if self.truncate and self.max_prompt_tokens is None and self.max_response_tokens is None:
+            raise ConfigError("data.truncate = true has no effect without max_prompt_tokens or max_response_tokens")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewardConfig:
+    """What judges a sampled completion."""
+
+    name: str  # a built-in's name, or file.py:function, or package.module:name
+    settings: Mapping[str, Any] = field(default_factory=dict)  # its fields
+    on_error: Literal["stop", "unjudged"] = "stop"  # when it raises: stop and show the sample, or leave it out
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluateConfig:
+    """What is measured on held-out data, before, during and after training."""
+
+    data: DataConfig  # rows that training never sees
+    every: int | None = None  # steps between measurements; null: before and after only
+    samples: int = 1  # completions a prompt; for given preference data nothing is sampled
+    temperature: float = 1.0  # 0: the likeliest token
+
+    def __post_init__(self) -> None:
+        for name in ("every", "samples"):
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise ConfigError(f"evaluate.{name} = {value}, must be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """All settings of a training run."""
+
+    model: ModelConfig
+    objective: Mapping[str, Any]  # `name`, and the fields of the objective of that name
+    data: DataConfig
+    train: TrainConfig
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    sampling: Sampling | None = None  # for data that holds prompts
+    reward: RewardConfig | None = None  # likewise
+    evaluate: EvaluateConfig | None = None
+
+    def __post_init__(self) -> None:
+        self.build_objective()
+        if (self.sampling is None) != (self.reward is None):
+            given, missing = ("sampling", "reward") if self.reward is None else ("reward", "sampling")
+            raise ConfigError(f"`{given}` is given and `{missing}` is not: sampled candidates need both")
+        if self.data.task is not None and self.sampling is None:
+            raise ConfigError(f"data.task = {self.data.task!r} gives prompts: add the sections `sampling` and `reward`")
+        if self.online and self.objective["name"] == "sft":
+            raise ConfigError("objective.name = 'sft' learns from given responses: `sampling` and `reward` have no effect")
+        if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] in ("grpo", "dpo"):
+            raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
+        if self.sampling is not None and self.sampling.temperature == 0:
+            raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
+
+    @property
+    def online(self) -> bool:
+        """Whether groups are sampled from the policy."""
+        return self.sampling is not None
+
+    def build_objective(self) -> Objective:
+        """The objective with its fields."""
+        if "name" not in self.objective:
+            raise ConfigError("`objective.name` is missing: such as sft, dpo or grpo")
+        fields = {key: value for key, value in self.objective.items() if key != "name"}
+        return config.build(find_objective(str(self.objective["name"])), fields, "objective")
+
+
+def recipe_directory() -> Path:
+    """Where the recipes that the package brings lie: inside it, or beside the source of an editable install."""
+    package = Path(__file__).parent
+    inside = package / "recipes"
+    return inside if inside.is_dir() else package.parent.parent / "recipes"
+
+
+def find_recipe(name: str) -> Path:
+    """A recipe's file from its path, or from the name of one that the package brings."""
+    if Path(name).is_file():
+        return Path(name)
+    brought = {path.stem: path for path in recipe_directory().glob("*.yaml")}
+    if name in brought:
+        return brought[name]
+    raise ConfigError(f"there is no recipe {name!r}, neither a file nor a name.{did_you_mean(name, brought)}")
+
+
+def load_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """A recipe file with dotted overrides."""
+    return config.build(Recipe, config.override(config.read_yaml(path), overrides or {}))
+
+
+def recipe_of(values: Mapping[str, Any]) -> Recipe:
+    """A recipe from plain values, as a run's config.yaml holds them."""
+    return config.build(Recipe, values)
+
+
+def resolved(recipe: Recipe) -> dict[str, Any]:
+    """Every setting of the recipe, defaults included, as plain values."""
+    objective = {"name": recipe.objective["name"], **config.to_plain(recipe.build_objective())}
+    return {**config.to_plain(recipe), "objective": objective}

@@ -1,0 +1,246 @@
+"""A recipe put together and run: policy, reference, data, source, evaluation, and the run directory they write."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from groupwise.candidates import Group, Need, Objective
+from groupwise.data.prompts import PromptRow, prompts_from_records, prompts_from_rows
+from groupwise.data.records import Record, read_records
+from groupwise.data.render import Renderer
+from groupwise.data.tasks import task_rows
+from groupwise.engines.local import LocalEngine
+from groupwise.errors import ConfigError, DataError
+from groupwise.evaluate.held_out import evaluate_held_out
+from groupwise.evaluate.sampled import Sampled, Scorer, evaluate_sampled
+from groupwise.models.policy import Policy
+from groupwise.models.reference import AdapterOff, FrozenReference, Reference
+from groupwise.models.tiny import make_tiny
+from groupwise.recipe import DataConfig, Recipe, RewardConfig, resolved
+from groupwise.rewards import load_reward, score_batch
+from groupwise.runs.write import Run
+from groupwise.sources.offline import OfflineSource
+from groupwise.sources.online import OnlineSource
+from groupwise.train.distributed import join_world, shard
+from groupwise.train.loop import train
+from groupwise.train.optim import Optimizer
+from groupwise.train.report import StepReport
+from groupwise.train.source import Source
+
+TINY = "tiny"  # the model path that means: make one on the spot
+
+
+class Runner:
+    """Everything a recipe names, loaded and checked: nothing is trained before all of it is known to be right."""
+
+    def __init__(self, recipe: Recipe, directory: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+        self.recipe, self.directory = recipe, Path(directory)
+        self.world = join_world()
+        torch.manual_seed(recipe.train.seed)
+        self.objective: Objective = recipe.build_objective()
+        self.scorer = make_scorer(recipe.reward) if recipe.reward else None
+        self.run = self._open(resume, overwrite)
+        try:
+            self._load()
+        except BaseException as error:
+            self.run.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def _open(self, resume: bool, overwrite: bool) -> Run:
+        if not self.world.leads:
+            self.world.barrier()
+            return Run.join(self.directory)
+        devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+        if resume:
+            run = Run.resume(self.directory, devices=devices)
+        else:
+            run = Run.create(self.directory, config=resolved(self.recipe), overwrite=overwrite, devices=devices)
+        self.world.barrier()
+        return run
+
+    def _load(self) -> None:
+        recipe = self.recipe
+        self.policy = self._policy(recipe.model.path)
+        self.policy.temperature = recipe.sampling.temperature if recipe.sampling else 1.0
+        self.reference = self._reference() if Need.REF in self.objective.needs else None
+        renderer = make_renderer(self.policy, recipe.data)
+        self.source = self._source(renderer)
+        self.heldout = self._heldout()
+        self._note(renderer)
+        if self.world.size > 1:
+            shard(self.policy)
+        self.optimizer = Optimizer(self.policy.parameters(), recipe.optimizer)
+
+    def steps(self) -> Iterator[StepReport]:
+        """Train to the end, one report a step; then write the model. Measurements on held-out data are logged on the way."""
+        recipe, every = self.recipe, self.recipe.evaluate.every if self.recipe.evaluate else None
+        with self.run:
+            if self.run.step == 0:
+                self.evaluate(-1)
+            reports = train(
+                self.policy,
+                self.objective,
+                source=self.source,
+                optimizer=self.optimizer,
+                run=self.run,
+                config=recipe.train,
+                reference=self.reference,
+            )
+            for report in reports:
+                done = report.step + 1
+                if done == recipe.train.steps or (every and done % every == 0):
+                    report = replace(report, metrics={**report.metrics, **self.evaluate(report.step)})
+                yield report
+            self.save_model()
+            if self.world.leads:
+                self.run.finish()
+
+    def evaluate(self, step: int) -> dict[str, float]:
+        """Measure on held-out data and log it with `step`; -1 is before training."""
+        if self.heldout is None:
+            return {}
+        found = self._measure()
+        if self.world.leads:
+            if step < 0:
+                self.run.event(0, "before_training", "held-out measurements before training", level="info", **found)
+            else:
+                self.run.log(step, found)
+        return found
+
+    def _measure(self) -> dict[str, float]:
+        evaluation, sampling = self.recipe.evaluate, self.recipe.sampling
+        policy = self._whole_policy()
+        assert evaluation is not None
+        assert self.heldout is not None
+        if sampling is None:
+            groups: Any = self.heldout
+            return evaluate_held_out(policy, self.objective, groups, reference=self.reference)
+        assert self.scorer is not None
+        prompts: Any = self.heldout
+        sampling = replace(sampling, k=evaluation.samples, temperature=evaluation.temperature)
+        found: Sampled = evaluate_sampled(policy, prompts, self.scorer, sampling=sampling, reference=self.reference)
+        return found.metrics()
+
+    def save_model(self) -> None:
+        """The trained model as an ordinary Hugging Face folder: `DIRECTORY/model`."""
+        whole = self._whole_policy()
+        if self.world.leads:
+            self.run.save_model(whole.save)
+        self.world.barrier()
+
+    def _policy(self, path: str) -> Policy:
+        model = self.recipe.model
+        if path == TINY:
+            path = str(self.directory / "base")
+            if self.world.leads and not (self.directory / "base" / "config.json").is_file():
+                make_tiny(Path(path), seed=self.recipe.train.seed)
+            self.world.barrier()
+        return Policy.load(
+            path, dtype=model.dtype, lora=model.lora, gradient_checkpointing=model.gradient_checkpointing
+        )
+
+    def _reference(self) -> Reference:
+        model = self.recipe.model
+        if model.reference is None and self.policy.adapted:
+            return AdapterOff(self.policy)
+        path = model.reference or model.path
+        path = str(self.directory / "base") if path == TINY else path
+        frozen = FrozenReference(Policy.load(path, dtype=model.dtype))
+        if frozen.policy.tokenizer.get_vocab() != self.policy.tokenizer.get_vocab():
+            raise ConfigError(f"model.reference = {path!r} has another vocabulary than model.path = {model.path!r}")
+        frozen.policy.temperature = self.policy.temperature
+        return frozen
+
+    def _source(self, renderer: Renderer) -> Source:
+        recipe = self.recipe
+        if recipe.sampling is None:
+            groups = load_groups(recipe.data, renderer, self.objective)
+            return OfflineSource(groups, groups_per_step=recipe.train.groups_per_step, seed=recipe.train.seed)
+        assert self.scorer is not None
+        return OnlineSource(
+            load_prompts(recipe.data, renderer, recipe.train.seed),
+            LocalEngine(self.policy if self.world.size == 1 else self._policy(recipe.model.path)),
+            self.scorer,
+            sampling=recipe.sampling,
+            groups_per_step=recipe.train.groups_per_step,
+            seed=recipe.train.seed,
+            ranks=(self.world.rank, self.world.size),
+            gather=self.world.gather,
+        )
+
+    def _heldout(self) -> Sequence[Group] | Sequence[PromptRow] | None:
+        evaluation = self.recipe.evaluate
+        if evaluation is None:
+            return None
+        renderer = make_renderer(self.policy, evaluation.data)
+        if self.recipe.sampling is None:
+            return load_groups(evaluation.data, renderer, self.objective)
+        return load_prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
+
+    def _whole_policy(self) -> Policy:
+        """The policy, or an unsharded copy of it where it is sharded."""
+        if self.world.size == 1:
+            return self.policy
+        copy = self._policy(self.recipe.model.path)
+        copy.set_trained_state(self.policy.trained_state())
+        copy.temperature = self.policy.temperature
+        return copy
+
+    def _note(self, renderer: Renderer) -> None:
+        if not self.world.leads or self.run.step:
+            return
+        for note in self.policy.notes:
+            self.run.event(self.run.step, "model", note, level="info")
+        if renderer.truncated:
+            self.run.event(
+                self.run.step, "truncated", f"{renderer.truncated} prompts or responses were cut to the limits in `data`"
+            )
+
+
+def make_renderer(policy: Policy, data: DataConfig) -> Renderer:
+    """How this data becomes this policy's tokens."""
+    return Renderer(
+        policy.tokenizer,
+        max_prompt_tokens=data.max_prompt_tokens,
+        max_response_tokens=data.max_response_tokens,
+        truncate=data.truncate,
+        chat=data.chat,
+        system=data.system,
+    )
+
+
+def make_scorer(reward: RewardConfig) -> Scorer:
+    """The reward behind its contract."""
+    return partial(score_batch, load_reward(reward.name, **reward.settings), on_error=reward.on_error)
+
+
+def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[PromptRow]:
+    """Prompts from a task or from records."""
+    if data.task is not None:
+        assert data.size is not None
+        rows = task_rows(data.task, size=data.size, seed=seed, split=data.split, **data.settings)
+        return prompts_from_rows(rows, renderer, data.task)
+    return prompts_from_records(_records(data, data.kind or "prompt"), renderer)
+
+
+def load_groups(data: DataConfig, renderer: Renderer, objective: Objective) -> list[Group]:
+    """Groups of given responses, of a kind that the objective can learn from."""
+    reads_scores = type(objective).__name__ != "SFT"
+    kind = data.kind or (None if reads_scores else "demonstration")
+    records = _records(data, kind)
+    found = records[0].kind
+    if reads_scores and found not in ("pair", "candidates"):
+        raise DataError(
+            f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} compares responses "
+            "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: sft"
+        )
+    return [renderer.group(record) for record in records]
+
+
+def _records(data: DataConfig, kind: Any) -> list[Record]:
+    assert data.path is not None, "a task gives prompts, which the recipe's rules ask a reward for"
+    return read_records(data.path, columns=data.columns, kind=kind, limit=data.size, split=data.split)
