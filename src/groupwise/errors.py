@@ -28,7 +28,7 @@ class TrainingError(GroupwiseError):
     """A step cannot be taken: non-finite numbers, or nothing left to train on."""
 
 
-class MissingExtra(GroupwiseError, ImportError):
+class MissingExtra(GroupwiseError, ImportError):  # noqa: N818  # says what is missing
     """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str, what: str) -> None:

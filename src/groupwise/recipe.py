@@ -15,6 +15,7 @@ from groupwise.registry import find_objective
 from groupwise.train.loop import TrainConfig
 from groupwise.train.optim import OptimizerConfig
 
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
     """What is trained."""
@@ -106,7 +107,9 @@ class Recipe:
         if self.data.task is not None and self.sampling is None:
             raise ConfigError(f"data.task = {self.data.task!r} gives prompts: add the sections `sampling` and `reward`")
         if self.online and self.objective["name"] == "sft":
-            raise ConfigError("objective.name = 'sft' learns from given responses: `sampling` and `reward` have no effect")
+            raise ConfigError(
+                "objective.name = 'sft' learns from given responses: `sampling` and `reward` have no effect"
+            )
         if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] in ("grpo", "dpo"):
             raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
         if self.sampling is not None and self.sampling.temperature == 0:

@@ -40,7 +40,9 @@ def load_module(name: str, package: str, *, known: list[str], what: str) -> Modu
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            raise ConfigError(f"{what} = {name!r}: {error}. Give a name, a file ending in .py, or an importable module") from error
+            raise ConfigError(
+                f"{what} = {name!r}: {error}. Give a name, a file ending in .py, or an importable module"
+            ) from error
     raise ConfigError(f"{what} = {name!r} is not known.{did_you_mean(name, known)}")
 
 

@@ -76,7 +76,7 @@ class Runner:
         self.optimizer = Optimizer(self.policy.parameters(), recipe.optimizer)
 
     def steps(self) -> Iterator[StepReport]:
-        """Train to the end, one report a step; then write the model. Measurements on held-out data are logged on the way."""
+        """Train to the end, one report a step, measuring on held-out data on the way; then write the model."""
         recipe, every = self.recipe, self.recipe.evaluate.every if self.recipe.evaluate else None
         with self.run:
             if self.run.step == 0:
@@ -197,7 +197,9 @@ class Runner:
             self.run.event(self.run.step, "model", note, level="info")
         if renderer.truncated:
             self.run.event(
-                self.run.step, "truncated", f"{renderer.truncated} prompts or responses were cut to the limits in `data`"
+                self.run.step,
+                "truncated",
+                f"{renderer.truncated} prompts or responses were cut to the limits in `data`",
             )
 
 

@@ -1,4 +1,7 @@
-"""Tables, progress bars and JSON: everything the command prints. With --json, standard output holds one object and no more."""
+"""Tables, progress bars and JSON: everything the command prints.
+
+With --json, standard output holds one object and nothing else.
+"""
 
 import contextlib
 import json

@@ -5,10 +5,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from groupwise.cli.quiet import quiet_libraries
+
 from groupwise.cli.show import headline, progress, say
 from groupwise.config import parse_overrides
 from groupwise.errors import ConfigError
+from groupwise.models.quiet import quiet_libraries
 from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
 from groupwise.runner import Runner
 from groupwise.runs.read import read_config

@@ -73,6 +73,6 @@ def _check_one_kind(records: list[Record]) -> None:
     other = next(record for record in records if record.kind != first.kind)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     raise DataError(
-        f"{other.origin}: reads as `{other.kind}`, but {first.origin} as `{first.kind}` (in all: {counts}): one data set "
-        "must hold one kind of record; split the file, or force one reading with `kind`"
+        f"{other.origin}: reads as `{other.kind}`, but {first.origin} as `{first.kind}` (in all: {counts}): one data "
+        "set must hold one kind of record; split the file, or force one reading with `kind`"
     )

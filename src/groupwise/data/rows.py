@@ -169,17 +169,17 @@ def _same(chosen: Text, rejected: Text) -> bool:
 
 def _check_agreement(found: Found, prompt: Messages) -> None:
     """A text prompt beside whole conversations must be one of their turns: else it would be lost."""
-    if "prompt" in found and isinstance(text := found.value("prompt"), str):
-        if text.strip() not in [turn["content"].strip() for turn in prompt]:
-            raise DataError(
-                f"`{found.column('prompt')}` is {shown(text)}, which is no turn of the conversations in `chosen` and "
-                "`rejected`: correct the row, or remove the prompt column"
-            )
+    text = found.value("prompt") if "prompt" in found else None
+    if isinstance(text, str) and text.strip() not in [turn["content"].strip() for turn in prompt]:
+        raise DataError(
+            f"`{found.column('prompt')}` is {shown(text)}, which is no turn of the conversations in `chosen` and "
+            "`rejected`: correct the row, or remove the prompt column"
+        )
 
 
 def _transcripts(found: Found, chosen: str, rejected: str) -> tuple[str, str, str]:
     """The prompt two text transcripts share: up to the last `Assistant:` before they part."""
-    cut = os.path.commonprefix([chosen, rejected]).rfind(_TURN)
+    cut = os.path.commonprefix([chosen, rejected]).rfind(_TURN)  # noqa: RUF071  # character by character is meant
     if cut < 0:
         raise found.missing(
             "a pair needs a prompt column, or transcripts that share a `Human:` ... `Assistant:` beginning"
@@ -196,7 +196,7 @@ def _candidates(found: Found) -> Read:
         raise found.missing("candidates need a prompt column")
     prompt = _prompt(found) if "prompt" in found else _conversation(found)[1]
     if all(isinstance(item, Mapping) and "role" not in item and "from" not in item for item in items):
-        texts, marks, by_rank, marks_field = _objects(items, field)
+        texts, marks, by_rank, marks_field = _objects(list(items), field)
     else:
         texts = list(items)
         role = "scores" if "scores" in found else "ranks"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ def evaluate_held_out(
 ) -> dict[str, float]:
     """The loss and its statistics over all groups as one step; `accuracy` comes with its 95 % interval."""
     batch = collate(groups, device=policy.device)
-    added = {"logp": step_log_probs(policy.log_probs, batch, max_tokens)}
+    added: dict[str, Any] = {"logp": step_log_probs(policy.log_probs, batch, max_tokens)}
     if Need.REF in objective.needs:
         assert reference is not None, "the objective needs a reference"
         added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)

@@ -65,7 +65,9 @@ def evaluate_sampled(
     sampled = LocalEngine(policy).generate([p.prompt_ids for p in prompts], sampling, seeds=seeds)
     rows = [prompt.row for prompt, found in zip(prompts, sampled, strict=True) for _ in found]
     judged = iter(scorer(rows, [completion.text for found in sampled for completion in found]))
-    groups = [_group(prompt, found, [next(judged) for _ in found]) for prompt, found in zip(prompts, sampled, strict=True)]
+    groups = [
+        _group(prompt, found, [next(judged) for _ in found]) for prompt, found in zip(prompts, sampled, strict=True)
+    ]
     scores = [[c.score for c in group.completions if c.score is not None] for group in groups]
     scored = [found for found in scores if found]
     if not scored:
@@ -111,7 +113,7 @@ def _pass_at(scores: Sequence[Sequence[float]], k: int) -> dict[int, float]:
     """pass@1, 2, 4 ... up to the samples of a prompt, where every sample is right or wrong."""
     if any(len(found) != k or not set(found) <= {0.0, 1.0} for found in scores):
         return {}
-    results = [(k, int(sum(found))) for found in scores]
+    results = [[score == 1.0 for score in found] for found in scores]
     powers = [2**i for i in range(k.bit_length()) if 2**i <= k]
     return {n: mean_pass_at_k(results, n) for n in dict.fromkeys([*powers, k])}
 

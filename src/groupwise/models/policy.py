@@ -155,7 +155,7 @@ class Policy:
             yield self
 
     def save(self, directory: Path) -> None:
-        """An ordinary Hugging Face folder: adapters are merged into the weights. Not for a sharded policy: `replica`."""
+        """An ordinary Hugging Face folder: adapters are merged into the weights. Not while sharded."""
         model = copy.deepcopy(self.model).merge_and_unload() if self.adapted else self.model
         attention, model.config._attn_implementation = model.config._attn_implementation, None
         model.save_pretrained(directory)
@@ -183,7 +183,7 @@ class Policy:
     def layers(self) -> list[nn.Module]:
         """The repeated blocks of the decoder, in order: what is sharded one by one."""
         blocks = [m for m in self.module.decoder.modules() if isinstance(m, nn.ModuleList)]
-        return list(max(blocks, key=len))
+        return list(max(blocks, key=lambda block: len(block)))
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:

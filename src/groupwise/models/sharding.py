@@ -16,4 +16,4 @@ def like(value: Any, parameter: Tensor) -> Any:
         return value
     from torch.distributed.tensor import distribute_tensor
 
-    return distribute_tensor(value.to(parameter.device), parameter.device_mesh, parameter.placements)
+    return distribute_tensor(value.to(parameter.device), parameter.device_mesh, parameter.placements)  # type: ignore[attr-defined]  # a DTensor

@@ -1,6 +1,7 @@
 """Add what the objective needs to a step's batch: log-probabilities of other models, without gradient."""
 
 from dataclasses import replace
+from typing import Any
 
 from groupwise.candidates import Need
 from groupwise.data.batch import Batch
@@ -17,7 +18,7 @@ def annotate(
     `moves` says that the policy takes more than one optimizer step on this batch. Otherwise the policy
     that is trained is the one that sampled, the ratio is exactly 1, and no pass is spent on `logp_old`.
     """
-    added = {}
+    added: dict[str, Any] = {}
     if Need.REF in needs:
         assert reference is not None, "the objective needs a reference"
         added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)

@@ -1,7 +1,8 @@
 """Several processes under torchrun: ranks, collectives and sharding. The only place that communicates.
 
 Every rank holds the whole step's groups (they are small), so the step's totals need no communication. A
-rank runs its share of the micro-batches; FSDP2 averages gradients over ranks, so each loss is multiplied by their number.
+rank runs its share of the micro-batches; FSDP2 averages gradients over ranks, so each loss is multiplied by
+their number.
 """
 
 import os

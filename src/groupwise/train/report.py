@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from groupwise.candidates import Completion, Group, Loss, Mean
@@ -111,7 +112,7 @@ def _scores(batch: Batch) -> dict[str, float]:
         "reward/mean": float(c.score.mean()),
         "reward/std": float(c.score.std(correction=0)),
         "groups/count": float(len(batch.prompts)),
-        "groups/with_signal": len(c.group[signal].unique()) / len(batch.prompts),
+        "groups/with_signal": len(torch.unique(c.group[signal])) / len(batch.prompts),
     }
 
 
@@ -121,19 +122,20 @@ def _completions(completions: Sequence[Completion], stats: Stats) -> dict[str, f
     for completion in completions:
         for name, value in completion.score_parts.items():
             parts.setdefault(name, []).append(value)
-    found = {
+    return {
         "completions/count": float(count),
         "completions/length": sum(len(c.token_ids) for c in completions) / count,
         "completions/cut_off": sum(c.finish_reason == "length" for c in completions) / count,
         "completions/unjudged": sum(c.score is None for c in completions) / count,
         **{f"reward/part_{name}": sum(values) / len(values) for name, values in parts.items()},
     }
-    return found
 
 
 def _warn(run: Run, step: int, metrics: Mapping[str, float], completions: int) -> None:
     if metrics["optimizer/grad_norm"] == 0:
-        cause = "every group's scores are all equal" if not metrics["groups/with_signal"] else "the gradient is exactly 0"
+        cause = (
+            "every group's scores are all equal" if not metrics["groups/with_signal"] else "the gradient is exactly 0"
+        )
         run.event(step, "no_signal", f"step {step} changed nothing: {cause}")
     unjudged = round(metrics["completions/unjudged"] * completions)
     if unjudged:
