@@ -39,7 +39,10 @@ def stages(directory: Path, seed: int) -> Iterator[Stage]:
     data = directory / "data"
     data.mkdir(parents=True)
     problems = task_rows("sums", size=PROBLEMS, seed=seed, split="train", **TASK)
-    _write(data / "demonstrations.jsonl", [{"prompt": r["prompt"], "completion": written_out(r["prompt"])} for r in problems])
+    _write(
+        data / "demonstrations.jsonl",
+        [{"prompt": r["prompt"], "completion": written_out(r["prompt"])} for r in problems],
+    )
     sft = _recipe("tiny", {"name": "sft"}, {"path": str(data / "demonstrations.jsonl")}, seed, steps=100, rate=3e-3)
     yield Stage("sft", Runner(sft, directory / "sft"))
     base = str(directory / "sft" / "model")
@@ -71,7 +74,8 @@ def held_out_problems(policy: Policy, seed: int) -> list[PromptRow]:
 def written_out(prompt: str) -> str:
     """`58+67=` as `8+7=15,5+6+1=12:125`: the digits from the right with their carries, then the sum."""
     left, right = (int(number) for number in prompt.rstrip("=").split("+"))
-    steps, carry, a, b = [], 0, left, right
+    steps: list[str] = []
+    carry, a, b = 0, left, right
     while a or b or not steps:
         total = a % 10 + b % 10 + carry
         steps.append(f"{a % 10}+{b % 10}" + (f"+{carry}" if carry else "") + f"={total}")
@@ -98,7 +102,14 @@ def own_pairs(policy: Policy, problems: Sequence[Mapping[str, Any]], seed: int) 
 
 
 def _recipe(
-    model: str, objective: Mapping[str, Any], data: Mapping[str, Any], seed: int, *, steps: int, rate: float, **more: Any
+    model: str,
+    objective: Mapping[str, Any],
+    data: Mapping[str, Any],
+    seed: int,
+    *,
+    steps: int,
+    rate: float,
+    **more: Any,
 ) -> Recipe:
     groups = {"sft": 64, "dpo": 32, "grpo": 32}[objective["name"]]
     return recipe_of(

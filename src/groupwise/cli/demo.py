@@ -40,7 +40,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         "Addition written out: share of unseen problems answered right, one sample each",
         ("stage", "held out", "95 % interval", "seconds", "tokens/s"),
         (
-            (s["name"], percent(s["accuracy"]), between(*s["interval"]), f"{s['seconds']:.1f}", _rate(s["tokens_per_second"]))
+            (
+                s["name"],
+                percent(s["accuracy"]),
+                between(*s["interval"]),
+                f"{s['seconds']:.1f}",
+                _rate(s["tokens_per_second"]),
+            )
             for s in found
         ),
     )

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-
 from groupwise.cli.show import headline, progress, say
 from groupwise.config import parse_overrides
 from groupwise.errors import ConfigError

@@ -182,8 +182,8 @@ class Policy:
 
     def layers(self) -> list[nn.Module]:
         """The repeated blocks of the decoder, in order: what is sharded one by one."""
-        blocks = [m for m in self.module.decoder.modules() if isinstance(m, nn.ModuleList)]
-        return list(max(blocks, key=lambda block: len(block)))
+        blocks = [list(m) for m in self.module.decoder.modules() if isinstance(m, nn.ModuleList)]
+        return max(blocks, key=len)
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:

@@ -1,0 +1,57 @@
+"""`groupwise explain NAME`: an objective or a reward, from its own docstring and fields."""
+
+import argparse
+import dataclasses
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from groupwise.candidates import Objective
+from groupwise.cli.show import print_json, say, table
+from groupwise.errors import ConfigError, did_you_mean
+from groupwise.registry import find_objective, objective_names
+from groupwise.rewards import REWARDS
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("name", help="such as grpo, dpo, exact_answer")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Print the docstring, the fields and what is needed."""
+    kind = _find(options.name)
+    text = inspect.cleandoc(kind.__doc__ or "")
+    fields = [
+        {"name": f.name, "type": f.type if isinstance(f.type, str) else inspect.formatannotation(f.type)}
+        | {"default": f.default if f.default is not dataclasses.MISSING else None, "about": _about(kind, f.name)}
+        for f in dataclasses.fields(kind)
+    ]
+    needs = [flag.name.lower() for flag in kind().needs if flag.name] if issubclass(kind, Objective) else []
+    papers = [f"https://arxiv.org/abs/{number}" for number in dict.fromkeys(re.findall(r"arXiv:(\d+\.\d+)", text))]
+    if options.json:
+        print_json({"name": options.name, "text": text, "fields": fields, "needs": needs, "papers": papers})
+        return 0
+    print(text)
+    say()
+    table("settings", ("name", "default", "what it does"), ((f["name"], f["default"], f["about"]) for f in fields))
+    say(f"needs: {', '.join(needs) or 'nothing but the policy'}")
+    for paper in papers:
+        say(f"paper: {paper}")
+    return 0
+
+
+def _find(name: str) -> Any:
+    if name in REWARDS:
+        return REWARDS[name]
+    if name in objective_names() or name.endswith(".py") or "." in name:
+        return find_objective(name)
+    raise ConfigError(f"there is no objective or reward `{name}`.{did_you_mean(name, [*objective_names(), *REWARDS])}")
+
+
+def _about(kind: type, field: str) -> str:
+    """The comment that stands at the field, its one description."""
+    found = re.search(rf"^    {field}: .*?#\s*(.*)$", inspect.getsource(kind), re.MULTILINE)
+    return found[1] if found else ""
