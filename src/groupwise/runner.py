@@ -168,8 +168,7 @@ class Runner:
             sampling=recipe.sampling,
             groups_per_step=recipe.train.groups_per_step,
             seed=recipe.train.seed,
-            ranks=(self.world.rank, self.world.size),
-            gather=self.world.gather,
+            peers=self.world if self.world.size > 1 else None,
         )
 
     def _heldout(self) -> Sequence[Group] | Sequence[PromptRow] | None:

@@ -33,7 +33,7 @@ ARROWS = {
     "recipe": {"candidates", "data", "engines", "models", "train"},  # every part's settings
     "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
 }
-TOP = {"cli", "__main__"}  # parsing and printing: may import everything below
+TOP = {"cli", "demo", "__main__"}  # parsing and printing: may import everything below
 FACE = {"__init__": {"candidates"}}  # `import groupwise`
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -29,32 +29,16 @@ class PackedRow:
     """Where each token of a batch stands in the packed row, and who attends to whom."""
 
     def __init__(self, batch: Batch, device: torch.device) -> None:
-        lengths: list[int] = []
-        prompt_segment, response_segment = [], []
-        ids: list[int] = []
-        positions: list[Tensor] = []
-        rows = iter(zip(batch.prompt_of, batch.responses, strict=True))
-        row = next(rows, None)
-        for g, prompt in enumerate(batch.prompts):
-            prompt_segment.append(len(lengths))
-            lengths.append(len(prompt))
-            ids += prompt
-            positions.append(torch.arange(len(prompt)))
-            while row is not None and row[0] == g:
-                fed = row[1][:-1]
-                response_segment.append(len(lengths))
-                lengths.append(len(fed))
-                ids += fed
-                positions.append(torch.arange(len(prompt), len(prompt) + len(fed)))
-                row = next(rows, None)
+        segments, prompt_segment, response_segment = _segments(batch)
+        lengths = [len(ids) for ids, _ in segments]
         start = torch.tensor([0, *accumulate(lengths)][:-1])
         length = torch.tensor(lengths)
         self.prompt_of = torch.tensor(batch.prompt_of, dtype=torch.long)
         self._blocks(start, length, torch.tensor(prompt_segment), torch.tensor(response_segment, dtype=torch.long))
         self._scored(batch, start, length, prompt_segment, response_segment)
         self.inputs: dict[str, Any] = {
-            "input_ids": torch.tensor([ids], device=device),
-            "position_ids": torch.cat(positions)[None].to(device),
+            "input_ids": torch.tensor([[i for ids, _ in segments for i in ids]], device=device),
+            "position_ids": torch.cat([torch.arange(at, at + len(ids)) for ids, at in segments])[None].to(device),
             "groupwise_layout": self,
         }
         for name, value in vars(self).items():
@@ -143,6 +127,25 @@ def scored_tokens(batch: Batch) -> Tensor:
     ids = torch.tensor([[*r, *([0] * (width - len(r)))] for r in batch.responses], dtype=torch.long)
     ids = ids.reshape(len(batch.responses), width)
     return ids[batch.candidates.mask.cpu()]
+
+
+def _segments(batch: Batch) -> tuple[list[tuple[tuple[int, ...], int]], list[int], list[int]]:
+    """Token ids and first position of each stretch of the packed row; which are prompts, which responses.
+
+    A response's last token is not fed: it predicts nothing.
+    """
+    segments: list[tuple[tuple[int, ...], int]] = []
+    prompts, responses = [], []
+    rows = list(zip(batch.prompt_of, batch.responses, strict=True))
+    n = 0
+    for g, prompt in enumerate(batch.prompts):
+        prompts.append(len(segments))
+        segments.append((prompt, 0))
+        while n < len(rows) and rows[n][0] == g:
+            responses.append(len(segments))
+            segments.append((rows[n][1][:-1], len(prompt)))
+            n += 1
+    return segments, prompts, responses
 
 
 def gather(x: Tensor, place: Tensor) -> Tensor:

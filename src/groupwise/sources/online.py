@@ -27,6 +27,24 @@ class Engine(Protocol):
         ...
 
 
+class Peers(Protocol):
+    """The ranks that sample together."""
+
+    @property
+    def rank(self) -> int:
+        """This rank's number."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        ...
+
+    def gather(self, mine: list[Any]) -> list[Any]:
+        """The lists of all ranks, one after the other."""
+        ...
+
+
 Scorer = Callable[[Sequence[Mapping[str, Any]], Sequence[str]], list[Judgement]]
 """(rows, texts) -> a judgement of each text as an answer to its row."""
 
@@ -35,7 +53,7 @@ class OnlineSource:
     """`groups_per_step` prompts a step, each with `sampling.k` candidates of the current policy, scored.
 
     A candidate's seed is a function of (seed, step, place in the step, number of the candidate): any rollout
-    can be drawn again alone. With several ranks each samples its share, and `gather` gives all to all.
+    can be drawn again alone. With `peers` each rank samples its share and gives it to all.
     """
 
     def __init__(
@@ -47,25 +65,26 @@ class OnlineSource:
         sampling: Sampling,
         groups_per_step: int,
         seed: int = 0,
-        ranks: tuple[int, int] = (0, 1),
-        gather: Callable[[list[Any]], list[Any]] = list,
+        peers: Peers | None = None,
     ) -> None:
         if not prompts:
             raise DataError("the data set holds no prompts: nothing to sample from")
         self.prompts, self.engine, self.scorer = prompts, engine, scorer
         self.sampling, self.groups_per_step, self.seed = sampling, groups_per_step, seed
-        self.ranks, self.gather = ranks, gather
+        self.peers = peers
 
     def take(self, step: int, policy: Policy) -> list[Group]:
         """Sample and score the groups of this step."""
         numbers = rows_of_step(step, size=len(self.prompts), count=self.groups_per_step, seed=self.seed)
-        rank, size = self.ranks
-        mine = list(enumerate(numbers))[rank::size]
+        mine = list(enumerate(numbers))
+        if self.peers is not None:
+            mine = mine[self.peers.rank :: self.peers.size]
         self.engine.load_weights(policy)
         rows = [self.prompts[i] for _, i in mine]
         seeds = [stable_seed(self.seed, step, place) for place, _ in mine]
         sampled = self.engine.generate([row.prompt_ids for row in rows], self.sampling, seeds=seeds)
-        everyone = self.gather(list(zip([place for place, _ in mine], self._scored(rows, sampled), strict=True)))
+        scored = list(zip([place for place, _ in mine], self._scored(rows, sampled), strict=True))
+        everyone = scored if self.peers is None else self.peers.gather(scored)
         return [group for _, group in sorted(everyone, key=lambda item: item[0])]
 
     def _scored(self, rows: Sequence[PromptRow], sampled: Sequence[Sequence[Completion]]) -> list[Group]:
