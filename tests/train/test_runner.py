@@ -1,0 +1,159 @@
+"""Whole runs from recipes: what they write, that a killed one goes on to the same bits, and what bad input gets."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from groupwise.errors import ConfigError, DataError, GroupwiseError
+from groupwise.recipe import load_recipe, recipe_directory, recipe_of
+from groupwise.runner import Runner
+from groupwise.runs.read import read_run
+
+SUMS = {"task": "sums", "size": 50, "settings": {"digits": 1}}
+SAMPLED = {"sampling": {"k": 4, "max_new_tokens": 3}, "reward": {"name": "exact_answer"}}
+
+
+@pytest.fixture
+def files(tmp_path):
+    demonstrations = [{"prompt": f"{a}+{b}=", "completion": str(a + b)} for a in range(6) for b in range(6)]
+    pairs = [
+        {"prompt": f"{a}+{b}=", "chosen": str(a + b), "rejected": str(a + b + 1)} for a in range(6) for b in range(6)
+    ]
+    for name, rows in (("sft", demonstrations), ("dpo", pairs)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def settings(name, files, **train):
+    data = SUMS if name == "grpo" else {"path": str(files / f"{name}.jsonl")}
+    more = SAMPLED if name == "grpo" else {}
+    train = {"steps": 6, "groups_per_step": 4, "save_every": 2, **train}
+    recipe = {"model": {"path": "tiny"}, "objective": {"name": name}, "data": data, "train": train, **more}
+    return {**recipe, "optimizer": {"learning_rate": 1e-3, "schedule": "cosine", "warmup_steps": 2}}
+
+
+def finish(recipe, directory, **how):
+    return list(Runner(recipe_of(recipe), directory, **how).steps())
+
+
+def weights(directory):
+    return load_file(directory / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["sft", "dpo", "grpo"])
+def test_a_killed_run_resumes_to_the_same_bits(name, files, tmp_path):
+    recipe = settings(name, files)
+    finish(recipe, tmp_path / "whole")
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    command = [
+        sys.executable,
+        "-m",
+        "groupwise",
+        "train",
+        str(tmp_path / "recipe.yaml"),
+        "--run",
+        str(tmp_path / "cut"),
+    ]
+    process = subprocess.Popen([*command, "--train.steps", "6"], stderr=subprocess.DEVNULL, env=dict(os.environ))
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "cut" / "checkpoints").glob("step_*")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    finish(recipe, tmp_path / "cut", resume=True)
+    whole, cut = weights(tmp_path / "whole"), weights(tmp_path / "cut")
+    assert whole.keys() == cut.keys()
+    assert all(torch.equal(whole[key], cut[key]) for key in whole)
+    steps = [record["step"] for record in read_run(tmp_path / "cut").metrics()]
+    assert steps == sorted(set(steps)) == list(range(6))
+
+
+def test_a_run_resumed_from_its_middle_equals_an_uninterrupted_one(files, tmp_path):
+    recipe = settings("grpo", files)
+    finish(recipe, tmp_path / "whole")
+    steps = Runner(recipe_of(recipe), tmp_path / "cut").steps()
+    for _ in range(5):  # stopped in step 5, after the checkpoint of step 4
+        next(steps)
+    steps.close()
+    reports = finish(recipe, tmp_path / "cut", resume=True)
+    assert [report.step for report in reports] == [4, 5]
+    whole, cut = weights(tmp_path / "whole"), weights(tmp_path / "cut")
+    assert all(torch.equal(whole[key], cut[key]) for key in whole)
+
+
+def test_what_a_run_writes(files, tmp_path):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    finish(settings("grpo", files), tmp_path / "run")
+    view = read_run(tmp_path / "run")
+    assert view.state == "finished"
+    assert len(view.metrics()) == 6
+    group = next(iter(view.groups(0)))
+    assert len(group.completions) == 4
+    assert all(len(c.logprobs) == len(c.token_ids) == len(c.weights) for c in group.completions)
+    assert view.config["optimizer"]["betas"] == [0.9, 0.999]
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "run" / "model")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run" / "model")
+    assert model.get_input_embeddings().num_embeddings == len(tokenizer)
+
+
+def test_equal_rewards_change_nothing_and_say_so(files, tmp_path):
+    (tmp_path / "same.py").write_text("def same(row, text):\n    return 0.5\n")
+    recipe = settings("grpo", files, steps=2)
+    recipe["reward"] = {"name": f"{tmp_path}/same.py:same"}
+    recipe["optimizer"] = {"learning_rate": 1e-2, "weight_decay": 0.1}
+    finish(recipe, tmp_path / "run")
+    before, after = load_file(tmp_path / "run" / "base" / "model.safetensors"), weights(tmp_path / "run")
+    assert all(torch.equal(before[key], after[key]) for key in before)
+    assert [event.kind for event in read_run(tmp_path / "run").events()] == ["no_signal", "no_signal"]
+
+
+def test_a_reward_that_raises_shows_the_sample_and_the_run_says_it_failed(files, tmp_path):
+    (tmp_path / "bad.py").write_text("def bad(row, text):\n    raise RuntimeError('no idea')\n")
+    recipe = settings("grpo", files)
+    recipe["reward"] = {"name": f"{tmp_path}/bad.py:bad"}
+    with pytest.raises(GroupwiseError, match="no idea"):
+        finish(recipe, tmp_path / "run")
+    assert read_run(tmp_path / "run").state == "failed"
+    recipe["reward"]["on_error"] = "unjudged"
+    with pytest.raises(GroupwiseError, match="none of the 16 completions could be judged"):
+        finish(recipe, tmp_path / "unjudged")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"optimiser": {}}, "Did you mean `optimizer`"),
+        ({"objective": {"name": "grpo", "clip_hi": 0.2}}, r"objective.clip_hi.*Did you mean `clip_high`"),
+        ({"objective": {"name": "gppo"}}, "Did you mean `grpo`"),
+        ({"train": {"steps": "many"}}, "train.steps"),
+        ({"train": {"steps": 0}}, "train.steps = 0, must be 1 or more"),
+        ({"reward": None}, "sampled candidates need both"),
+        ({"objective": {"name": "sft"}}, "have no effect"),
+        ({"sampling": {"k": 1}}, "give 2 or more"),
+    ],
+)
+def test_bad_settings_are_named(change, message, files):
+    with pytest.raises(ConfigError, match=message):
+        recipe_of({**settings("grpo", files), **change})
+
+
+def test_the_wrong_kind_of_data_is_named(files, tmp_path):
+    recipe = settings("dpo", files)
+    recipe["data"] = {"path": str(files / "sft.jsonl")}
+    with pytest.raises(DataError, match=r"sft.jsonl:1.*demonstration.*chosen/rejected"):
+        finish(recipe, tmp_path / "run")
+
+
+@pytest.mark.parametrize("path", sorted(recipe_directory().glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_recipe_parses(path):
+    assert load_recipe(path, {"train.steps": 3}).train.steps == 3
