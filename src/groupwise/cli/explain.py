@@ -53,5 +53,5 @@ def _find(name: str) -> Any:
 
 def _about(kind: type, field: str) -> str:
     """The comment that stands at the field, its one description."""
-    found = re.search(rf"^    {field}: .*?#\s*(.*)$", inspect.getsource(kind), re.MULTILINE)
+    found = re.search(rf"^    {field}: [^#]*#\s*(.*)$", inspect.getsource(kind), re.MULTILINE)
     return found[1] if found else ""

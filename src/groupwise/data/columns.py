@@ -30,6 +30,7 @@ class Found:
 
     def __init__(self, row: Mapping[str, Any], columns: Mapping[str, str]) -> None:
         self.row = row
+        self._asked = columns
         self._column: dict[str, str] = {}
         for role, names in ROLE_COLUMNS.items():
             name = columns.get(role)
@@ -61,7 +62,7 @@ class Found:
         """Whether an instruction has a separate, filled-in input."""
         if "input" not in self or self.column("input") == self.column("prompt"):
             return False
-        return self.column("prompt") == "instruction" and bool(self.value("input"))
+        return (self.column("prompt") == "instruction" or "input" in self._asked) and bool(self.value("input"))
 
     def missing(self, needed: str) -> DataError:
         """The error for a row without the columns for what is asked."""

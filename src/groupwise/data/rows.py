@@ -1,9 +1,8 @@
 """One data row to one `Record`: which kind it is, its prompt, responses and scores."""
 
 import math
-import os.path
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -179,7 +178,8 @@ def _check_agreement(found: Found, prompt: Messages) -> None:
 
 def _transcripts(found: Found, chosen: str, rejected: str) -> tuple[str, str, str]:
     """The prompt two text transcripts share: up to the last `Assistant:` before they part."""
-    cut = os.path.commonprefix([chosen, rejected]).rfind(_TURN)  # noqa: RUF071  # character by character is meant
+    parted = next((i for i, (a, b) in enumerate(zip(chosen, rejected, strict=False)) if a != b), None)
+    cut = chosen.rfind(_TURN, 0, parted)
     if cut < 0:
         raise found.missing(
             "a pair needs a prompt column, or transcripts that share a `Human:` ... `Assistant:` beginning"
@@ -212,7 +212,7 @@ def _candidates(found: Found) -> Read:
     return "candidates", prompt, responses, tuple(_from_ranks(scores, marks_field) if by_rank else scores)
 
 
-def _objects(items: list[Mapping[str, Any]], field: str) -> tuple[list[Any], list[Any], bool, str]:
+def _objects(items: Sequence[Mapping[str, Any]], field: str) -> tuple[list[Any], list[Any], bool, str]:
     """The texts and marks of candidates given as objects, and whether the marks are ranks."""
     texts = []
     for i, item in enumerate(items):

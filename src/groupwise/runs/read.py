@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
-from groupwise.errors import DataError
+from groupwise.errors import ConfigError, DataError
 from groupwise.runs import lock
 from groupwise.runs.atomic import checkpoints
 from groupwise.runs.schema import (
@@ -101,6 +101,8 @@ def read_run(path: str | Path) -> RunView:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The resolved configuration of the run in directory `path`."""
+    if not (path / CONFIG).is_file():
+        raise ConfigError(f"{path} is no run directory: it has no {CONFIG}")
     try:
         config = yaml.safe_load((path / CONFIG).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

@@ -1,0 +1,77 @@
+"""The command as a user runs it: what stands on standard output, exit codes, and errors in one line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from groupwise.cli.main import main
+from groupwise.models.tiny import make_tiny
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return str(make_tiny(tmp_path_factory.mktemp("tiny") / "model"))
+
+
+def printed(capsys, *arguments):
+    assert main(arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_python_m_groupwise_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "groupwise", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("groupwise ")
+
+
+def test_list_as_json(capsys):
+    found = printed(capsys, "list", "--json")
+    assert set(found["objectives"]) >= {"sft", "dpo", "grpo"}
+    assert "tiny_grpo" in found["recipes"]
+    assert all(found["rewards"].values())
+
+
+def test_explain_as_json(capsys):
+    found = printed(capsys, "explain", "grpo", "--json")
+    fields = {field["name"]: field for field in found["fields"]}
+    assert fields["clip_low"]["default"] == 0.2
+    assert all(field["about"] for field in found["fields"])
+    assert found["papers"][0] == "https://arxiv.org/abs/2402.03300"
+    assert "old" in found["needs"]
+
+
+def test_evaluate_as_json(tiny, capsys):
+    arguments = ["evaluate", tiny, "--data", "sums", "--reward", "exact_answer", "--size", "5", "--samples", "4"]
+    found = printed(capsys, *arguments, "--max-new-tokens", "3", "--json", "--data.settings.digits", "1")
+    assert found["prompts"] == 5
+    assert set(found["sampled"]["pass_at"]) == {"1", "2", "4"}
+    low, high = found["sampled"]["interval"]
+    assert low <= found["sampled"]["score"] <= high
+
+
+def test_sample_is_reproducible(tiny, capsys):
+    arguments = ["sample", tiny, "1+1=", "--k", "3", "--max-new-tokens", "4", "--json"]
+    assert printed(capsys, *arguments) == printed(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "which recipe?"),
+        (["train", "tiny_grp"], "Did you mean `tiny_grpo`?"),
+        (["train", "tiny_grpo", "--train.step", "3"], "Did you mean `steps`?"),
+        (["train", "tiny_grpo", "--train.steps"], "has no value"),
+        (["train", "--resume", "nowhere"], "nowhere"),
+        (["explain", "grop"], "Did you mean `grpo`?"),
+        (["evaluate", "./nowhere", "--data", "sums", "--reward", "exact_answer"], "nowhere"),
+        (["get-model", "smolm", "somewhere"], "smollm2-135m-instruct"),
+    ],
+)
+def test_mistakes_get_one_clear_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert list(tmp_path.iterdir()) == []
