@@ -60,7 +60,7 @@ def _message(item: object, field: str) -> Mapping[str, Any]:
     role, content = ("role", "content") if "role" in item else ("from", "value")
     if item.get(role) is None:
         raise DataError(f"`{field}` has no role: must be an object with `role` and `content` (or `from` and `value`)")
-    if item[role] not in ROLES:
+    if not isinstance(item[role], str) or item[role] not in ROLES:
         raise DataError(f"`{field}.{role}` is {shown(item[role])}: not a role.{did_you_mean(str(item[role]), ROLES)}")
     rest = {key: value for key, value in item.items() if key not in (role, content) and value is not None}
     if rest.get("tool_calls") and not item.get(content):

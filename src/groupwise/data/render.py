@@ -96,7 +96,8 @@ class Renderer:
         )
 
     def _messages(self, prompt: Text) -> list[Mapping[str, Any]]:
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+        messages: list[Mapping[str, Any]] = list(prompt) if not isinstance(prompt, str) else []
+        messages = messages or [{"role": "user", "content": prompt}]
         if self.system is not None and messages[0]["role"] != "system":
             return [{"role": "system", "content": self.system}, *messages]
         return messages
@@ -116,8 +117,10 @@ class Renderer:
             after = template.text([*messages, *turns[: i + 1]], generate=False, origin=origin)
             if pieces:
                 pieces.append((self._ids(template.reply(so_far, before, origin)), False))
-            said, rest = self._to_end(self._ids(template.reply(before, after, origin)))
-            self._check_response(said, str(turn["content"]), origin)
+            ids = self._ids(template.reply(before, after, origin))
+            said, rest = self._to_end(ids)
+            several = sum(i in self.end_ids for i in ids) > 1
+            self._check_response(said, self._ids(turn["content"]) if several else [], turn["content"], origin)
             pieces += [(said, True), (rest, False)]
             so_far = after
         (last, _), _ = pieces[-2:]  # what follows the last end token is never generated
@@ -129,16 +132,16 @@ class Renderer:
         cut = next((at + 1 for at, i in enumerate(ids) if i in self.end_ids), len(ids))
         return ids[:cut], ids[cut:]
 
-    def _check_response(self, ids: list[int], text: str, origin: str) -> None:
+    def _check_response(self, ids: list[int], content: list[int], text: str, origin: str) -> None:
         """Raise for a response without tokens, or one that would be cut because its own text holds an end token."""
         if not ids or (ids[0] in self.end_ids and text):
             raise DataError(f"{origin}: the response {text[:40]!r} has no tokens in this tokenizer: remove the row")
-        inside = [i for i in self._ids(text)[:-1] if i in self.end_ids]
-        if inside:
-            token = self.tokenizer.convert_ids_to_tokens(inside[0])
+        inside = next((i for i in content[:-1] if i in self.end_ids), None)
+        if inside is not None:
+            token = self.tokenizer.convert_ids_to_tokens(inside)
             raise DataError(
-                f"{origin}: the response {text[:40]!r} has the end token `{token}` inside, where generation would stop: "
-                "remove it from the text"
+                f"{origin}: the response {text[:40]!r} holds the end token `{token}` before its end, where generation "
+                "would stop: remove it from the text"
             )
 
     def _plain_prompt(self, prompt: Text, origin: str) -> list[int]:
@@ -164,7 +167,7 @@ class Renderer:
             response = str(response[0]["content"])
         ids = self._ids(response)
         if prompt:  # a text alone may hold whole conversations with their end tokens
-            self._check_response(ids, response, origin)
+            self._check_response(ids, ids, response, origin)
         elif ids[:1] == [self.tokenizer.bos_token_id]:
             del ids[0]  # the prompt is a BOS already
         return ids if ids and ids[-1] in self.end_ids else [*ids, self.tokenizer.eos_token_id]

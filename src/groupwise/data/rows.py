@@ -1,7 +1,7 @@
 """One data row to one `Record`: which kind it is, its prompt, responses and scores."""
 
-import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -102,6 +102,8 @@ def _conversation(found: Found) -> Read:
     if messages[-1]["role"] != "assistant" and "label" not in found:
         return "prompt", check_prompt(messages, field), (), ()
     prompt, response = split_conversation(messages, field)
+    if "label" in found:  # it judges the last turn
+        prompt, response = check_prompt(messages[:-1], field), messages[-1:]
     return _judged(found, prompt, response)
 
 
@@ -229,7 +231,8 @@ def _objects(items: Sequence[Mapping[str, Any]], field: str) -> tuple[list[Any],
 def _number(value: object, field: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    # NaN compares false to everything, and an integer may be larger than any float.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise DataError(f"`{field}` is {shown(value)}: must be a finite number, or null if it could not be judged")
     return float(value)
 
@@ -264,7 +267,12 @@ def _as_kind(record: Record, kind: Kind, found: Found) -> Record:
     if kind == "candidates" and record.kind == "pair":
         return replace(record, kind=kind)
     judged = sorted((score, -i) for i, score in enumerate(record.scores) if score is not None)
-    if kind == "pair" and record.kind == "candidates" and len(record.scores) == 2 and judged[0][0] < judged[-1][0]:
+    if (
+        kind == "pair"
+        and record.kind == "candidates"
+        and len(record.scores) == len(judged) == 2
+        and judged[0][0] < judged[-1][0]
+    ):
         better, worse = -judged[-1][1], -judged[0][1]
         return replace(
             record, kind=kind, responses=(record.responses[better], record.responses[worse]), scores=(1.0, 0.0)
