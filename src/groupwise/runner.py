@@ -17,6 +17,7 @@ from groupwise.engines.local import LocalEngine
 from groupwise.errors import ConfigError, DataError
 from groupwise.evaluate.held_out import evaluate_held_out
 from groupwise.evaluate.sampled import Sampled, Scorer, evaluate_sampled
+from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 from groupwise.models.reference import AdapterOff, FrozenReference, Reference
 from groupwise.models.tiny import make_tiny
@@ -211,6 +212,7 @@ def make_renderer(policy: Policy, data: DataConfig) -> Renderer:
         truncate=data.truncate,
         chat=data.chat,
         system=data.system,
+        end_ids=end_token_ids(policy.model, policy.tokenizer),
     )
 
 
