@@ -7,6 +7,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from groupwise.data.files import hub_rows
 from groupwise.data.records import read_records
 
 USER = {"role": "user", "content": "Hi"}
@@ -269,3 +270,16 @@ def test_the_row_of_a_parquet_file_keeps_its_nested_values(tmp_path):
     (record,) = read_records(tmp_path / "a.parquet")
     assert record.prompt == (USER,)
     assert record.row["meta"] == {"ids": [1, 2]}
+
+
+def test_a_hub_set_reads_as_a_file_does(tmp_path, monkeypatch):
+    """`datasets` takes a folder for a hub name too, so the real reader runs without a network."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "owner" / "name").mkdir(parents=True)
+    write(tmp_path / "owner" / "name" / "train.jsonl", ROWS[:3])
+    write(tmp_path / "owner" / "name" / "test.jsonl", ROWS[3:])
+    rows = list(hub_rows("owner/name", "test"))
+    assert [row.value for row in rows] == ROWS[3:]
+    assert [row.origin for row in rows] == ["owner/name:1", "owner/name:2"]
