@@ -18,7 +18,7 @@ from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.evaluate.intervals import Interval
 from groupwise.evaluate.sampled import evaluate_sampled
 from groupwise.models.policy import Policy
-from groupwise.recipe import Recipe, RewardConfig, recipe_of
+from groupwise.recipe import DataConfig, Recipe, RewardConfig, recipe_of
 from groupwise.runner import Runner, load_prompts, make_renderer, make_scorer
 
 TASK = {"digits": [1, 2], "terms": 2}
@@ -66,8 +66,7 @@ def held_out_accuracy(policy: Policy, seed: int) -> Interval:
 
 def held_out_problems(policy: Policy, seed: int) -> list[PromptRow]:
     """Problems that no stage trains on."""
-    data = _recipe("tiny", {"name": "sft"}, {"path": "none"}, seed, steps=1, rate=1.0).data
-    held_out = type(data)(task="sums", split="heldout", size=HELD_OUT, settings=TASK)
+    held_out = DataConfig(task="sums", split="heldout", size=HELD_OUT, settings=TASK)
     return load_prompts(held_out, make_renderer(policy, held_out), seed)
 
 
