@@ -21,7 +21,7 @@ from groupwise.models.policy import Policy
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, recipe_of
 from groupwise.runner import Runner, load_prompts, make_renderer, make_scorer
 
-TASK = {"digits": [1, 2], "terms": 2}
+TASK = {"digits": 2, "terms": 2}
 SAMPLING = Sampling(k=8, max_new_tokens=28)
 PROBLEMS, PAIR_PROMPTS, HELD_OUT = 4000, 1200, 500
 
@@ -43,7 +43,7 @@ def stages(directory: Path, seed: int) -> Iterator[Stage]:
         data / "demonstrations.jsonl",
         [{"prompt": r["prompt"], "completion": written_out(r["prompt"])} for r in problems],
     )
-    sft = _recipe("tiny", {"name": "sft"}, {"path": str(data / "demonstrations.jsonl")}, seed, steps=100, rate=3e-3)
+    sft = _recipe("tiny", {"name": "sft"}, {"path": str(data / "demonstrations.jsonl")}, seed, steps=115, rate=3e-3)
     yield Stage("sft", Runner(sft, directory / "sft"))
     base = str(directory / "sft" / "model")
     _write(data / "pairs.jsonl", own_pairs(Policy.load(base), problems[:PAIR_PROMPTS], seed))
@@ -51,8 +51,11 @@ def stages(directory: Path, seed: int) -> Iterator[Stage]:
     yield Stage("dpo", Runner(dpo, directory / "dpo"))
     base = str(directory / "dpo" / "model")
     prompts = {"task": "sums", "size": PROBLEMS, "settings": TASK}
-    sampled = {"sampling": {"k": 8, "max_new_tokens": 28}, "reward": {"name": "exact_answer"}}
-    grpo = _recipe(base, {"name": "grpo"}, prompts, seed, steps=100, rate=5e-4, **sampled)
+    sampled = {
+        "sampling": {"k": SAMPLING.k, "max_new_tokens": SAMPLING.max_new_tokens},
+        "reward": {"name": "exact_answer"},
+    }
+    grpo = _recipe(base, {"name": "grpo"}, prompts, seed, steps=120, rate=5e-4, **sampled)
     yield Stage("grpo", Runner(grpo, directory / "grpo"))
 
 

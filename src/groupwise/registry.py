@@ -6,6 +6,7 @@ import pkgutil
 import sys
 from pathlib import Path
 from types import ModuleType
+from zlib import crc32
 
 from groupwise.candidates import Objective
 from groupwise.errors import ConfigError, did_you_mean
@@ -34,27 +35,38 @@ def load_module(name: str, package: str, *, known: list[str], what: str) -> Modu
     """The module of this name: ours, a file's, or an importable one."""
     if name in known:
         return importlib.import_module(f"{package}.{name}")
-    if name.endswith(".py"):
-        return load_file(Path(name), what)
-    if "." in name:
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"{what} = {name!r}: {error}. Give a name, a file ending in .py, or an importable module"
-            ) from error
+    if name.endswith(".py") or "." in name:
+        return user_module(name, what)
     raise ConfigError(f"{what} = {name!r} is not known.{did_you_mean(name, known)}")
 
 
-def load_file(path: Path, what: str) -> ModuleType:
-    """A Python file as a module."""
-    if not path.is_file():
-        raise ConfigError(f"{what} = {str(path)!r}: there is no such file in {Path.cwd()}")
-    name = f"groupwise_user_{path.stem}"
+def user_module(name: str, what: str) -> ModuleType:
+    """A user's Python file (`./mine.py`) or importable module (`my_pkg.mine`).
+
+    Raises ConfigError, naming `what` asked for it, if it is not there or fails on import.
+    """
+    path = Path(name)
+    if name.endswith(".py") and not path.is_file():
+        raise ConfigError(f"{what} = {name!r}: there is no such file (looked in {Path.cwd()})")
+    try:
+        return _file_module(path) if name.endswith(".py") else importlib.import_module(name)
+    except Exception as error:
+        raise ConfigError(
+            f"{what} = {name!r} cannot be imported: {type(error).__name__}: {error}. "
+            "Give a name, a file ending in .py, or an importable module"
+        ) from error
+
+
+def _file_module(path: Path) -> ModuleType:
+    name = f"groupwise_user_{path.stem}_{crc32(bytes(path.resolve())):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None, path
+    assert spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module

@@ -55,6 +55,31 @@ def test_sample_is_reproducible(tiny, capsys):
     assert printed(capsys, *arguments) == printed(capsys, *arguments)
 
 
+def test_results_stand_on_standard_output(tiny, capsys):
+    assert main(["list", "objectives"]) == 0
+    shown = capsys.readouterr()
+    assert "grpo" in shown.out
+    assert not shown.err
+    assert main(["explain", "grpo"]) == 0
+    assert "clip_low" in capsys.readouterr().out
+
+
+def test_brackets_in_prompts_are_no_markup(tiny, capsys):
+    assert main(["sample", tiny, "[/bold]1", "[red]2", "--max-new-tokens", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "[/bold]1" in shown
+    assert "[red]2" in shown
+
+
+def test_a_scores_table_shows_the_rewards_own_numbers(tiny, capsys):
+    arguments = ["evaluate", tiny, "--data", "sums", "--reward", "length", "--size", "3", "--max-new-tokens", "3"]
+    assert main([*arguments, "--data.settings.digits", "1", "--reward.settings.target", "5"]) == 0
+    shown = capsys.readouterr().out
+    name, score, *_ = (cell.strip() for cell in next(r for r in shown.splitlines() if "greedy" in r)[1:].split("│"))
+    assert name == "greedy"
+    assert 0 <= float(score) <= 1  # a number, not a share: a reward may have any range
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

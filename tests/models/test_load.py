@@ -100,3 +100,15 @@ def test_every_end_token_ends_a_response(whole):
     assert end_token_ids(model, tokenizer) == {7, 9, tokenizer.eos_token_id}
     model.generation_config.eos_token_id = None
     assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
+
+
+def test_the_end_of_turn_of_a_chat_template_ends_a_response(whole):
+    model, tokenizer = load(whole), load_tokenizer(whole)
+    tokenizer.add_tokens(["<|turn|>"], special_tokens=True)
+    tokenizer.chat_template = "{% for m in messages %}{{ m.role }}:{{ m.content }}<|turn|>{% endfor %}" + (
+        "{% if add_generation_prompt %}assistant:{% endif %}"
+    )
+    turn = tokenizer.convert_tokens_to_ids("<|turn|>")
+    assert end_token_ids(model, tokenizer) == {turn, tokenizer.eos_token_id}
+    tokenizer.chat_template = "{{ nowhere.attribute }}"
+    assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}

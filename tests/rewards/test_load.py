@@ -73,7 +73,7 @@ def test_a_module(file, monkeypatch):
         ("exact_answer", {"extrct": "boxed"}, "Did you mean `extract`"),
         ("exact_answer", {"extract": "box"}, "must be one of"),
         ("my_reward.py", {}, "give file and function: `my_reward.py:NAME`"),
-        ("absent.py:f", {}, "there is no file absent.py"),
+        ("absent.py:f", {}, "absent.py': there is no such file"),
         ("no_such_module_here:f", {}, "cannot be imported: ModuleNotFoundError"),
         ("{file}:shortr", {}, "has no `shortr`. Did you mean `shorter`"),
         ("{file}:LIMIT", {}, "cannot be called"),

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         found.append(_measured(stage.name, policy, options.seed, seconds=time.perf_counter() - start, tokens=tokens))
     if options.json:
         print_json({"stages": found[1:], "untrained": found[0], "run": str(directory)})
+        return 0
     table(
         "Addition written out: share of unseen problems answered right, one sample each",
         ("stage", "held out", "95 % interval", "seconds", "tokens/s"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from groupwise.cli.show import between, percent, print_json, say, table
+from groupwise.cli.show import percent, print_json, say, table
 from groupwise.config import build, override, parse_overrides
 from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling
@@ -53,6 +53,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         found[name] = evaluate_sampled(policy, prompts, scorer, sampling=sampling, seed=options.seed)
     if options.json:
         print_json({"model": options.model, "prompts": len(prompts), **{n: _plain(s) for n, s in found.items()}})
+        return 0
     columns = ("", "score", "95 % interval", "tokens", "cut off", "unjudged")
     table(f"{len(prompts)} prompts, reward {options.reward}", columns, (_row(n, s) for n, s in found.items()))
     for k, value in found["sampled"].pass_at.items():
@@ -74,5 +75,5 @@ def _plain(found: Sampled) -> dict[str, Any]:
 
 def _row(name: str, found: Sampled) -> tuple[str, ...]:
     score, share = found.score, percent(found.cut_off)
-    interval = between(score.low, score.high)
-    return name, percent(score.value), interval, f"{found.length:.1f}", share, str(found.unjudged)
+    interval = f"{score.low:.3f} .. {score.high:.3f}"  # not a share: a reward may have any range
+    return name, f"{score.value:.3f}", interval, f"{found.length:.1f}", share, str(found.unjudged)

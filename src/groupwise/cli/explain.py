@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.json:
         print_json({"name": options.name, "text": text, "fields": fields, "needs": needs, "papers": papers})
         return 0
-    print(text)
+    say(text)
     say()
     table("settings", ("name", "default", "what it does"), ((f["name"], f["default"], f["about"]) for f in fields))
     say(f"needs: {', '.join(needs) or 'nothing but the policy'}")

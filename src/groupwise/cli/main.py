@@ -24,31 +24,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    from groupwise import __version__
     from groupwise.errors import GroupwiseError
 
-    parser = argparse.ArgumentParser(
-        prog="groupwise", description="Train language models from groups of candidate responses."
-    )
-    parser.add_argument("--version", action="version", version=f"groupwise {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for verb, about in VERBS.items():
-        sub = verbs.add_parser(verb, help=about, description=about[0].upper() + about[1:] + ".", allow_abbrev=False)
-        if verb in given[:1]:  # only the verb that is asked for is imported
-            importlib.import_module(_module(verb)).arguments(sub)
-    options, rest = parser.parse_known_args(given)
-    module = importlib.import_module(_module(options.verb))
-    if rest and not getattr(module, "TAKES_SETTINGS", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    options, rest = parse(given)
     try:
-        return int(module.run(options, rest))
+        return int(importlib.import_module(_module(options.verb)).run(options, rest))
     except GroupwiseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+
+
+def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The verb's options, and the settings that are its own to read; exits on what no verb takes."""
+    from groupwise import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="groupwise", description="Train language models from groups of candidate responses."
+    )
+    parser.add_argument("--version", action="version", version=f"groupwise {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, about in VERBS.items():
+        sub = verbs.add_parser(verb, help=about, description=about[0].upper() + about[1:] + ".", allow_abbrev=False)
+        if verb in given[:1]:  # only the verb that is asked for is imported
+            importlib.import_module(_module(verb)).arguments(sub)
+    options, rest = parser.parse_known_args(given)
+    if rest and not getattr(importlib.import_module(_module(options.verb)), "TAKES_SETTINGS", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return options, rest
 
 
 def _module(verb: str) -> str:

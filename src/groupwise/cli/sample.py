@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         print_json({"samples": [{"prompt": p, "completions": t} for p, t in zip(options.prompt, texts, strict=True)]})
         return 0
     for prompt, group in zip(options.prompt, found, strict=True):
-        say(f"[bold]{prompt}[/bold]" if len(found) > 1 else "")
+        if len(found) > 1:
+            say(f"{prompt}:")
         for completion in group:
-            print(completion.text)
+            say(completion.text)
     return 0

@@ -1,6 +1,7 @@
 """Tables, progress bars and JSON: everything the command prints.
 
-With --json, standard output holds one object and nothing else.
+Standard output holds results, standard error what goes on meanwhile. With --json, standard output holds one
+object and nothing else.
 """
 
 import contextlib
@@ -17,7 +18,8 @@ from rich.table import Table
 
 from groupwise.train.report import StepReport
 
-console = Console(stderr=True, highlight=False)
+results = Console(highlight=False)
+progressing = Console(stderr=True, highlight=False)
 HEADLINES = {
     "heldout/score": "held-out",
     "heldout/accuracy": "held-out acc",
@@ -36,18 +38,23 @@ def print_json(value: Any) -> None:
 
 
 def say(text: str = "") -> None:
-    """A line for a person, on standard error."""
-    console.print(text, soft_wrap=True)
+    """A line of results for a person, exactly as it is."""
+    results.print(text, soft_wrap=True, markup=False)
+
+
+def tell(text: str) -> None:
+    """A line about what goes on, exactly as it is."""
+    progressing.print(text, soft_wrap=True, markup=False)
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """A table for a person."""
-    found = Table(title=title, title_justify="left", header_style="bold")
+    """A table of results for a person."""
+    found = Table(title=escape(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         found.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
     for row in rows:
         found.add_row(*(escape(str(cell)) for cell in row))
-    console.print(found)
+    results.print(found)
 
 
 @contextlib.contextmanager
@@ -63,7 +70,7 @@ def progress(label: str, steps: int, start: int = 0) -> Iterator["StepBar"]:
         TextColumn("left"),
         TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns, console=console) as bars:
+    with Progress(*columns, console=progressing) as bars:
         yield StepBar(bars, bars.add_task(label, total=steps, completed=start, rate="", shown=""), steps)
 
 
@@ -79,8 +86,8 @@ class StepBar:
         shown = headline(report.metrics)
         self.bars.update(self.task, completed=report.step + 1, rate=rate, shown=shown)
         every = max(1, self.steps // 10)
-        if not console.is_terminal and ((report.step + 1) % every == 0 or report.step + 1 == self.steps):
-            say(f"step {report.step + 1}/{self.steps}  {rate}  {shown}")
+        if not progressing.is_terminal and ((report.step + 1) % every == 0 or report.step + 1 == self.steps):
+            tell(f"step {report.step + 1}/{self.steps}  {rate}  {shown}")
 
 
 def headline(metrics: Mapping[str, float]) -> str:

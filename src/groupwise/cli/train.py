@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from groupwise.cli.show import headline, progress, say
+from groupwise.cli.show import headline, progress, say, tell
 from groupwise.config import parse_overrides
 from groupwise.errors import ConfigError
 from groupwise.models.quiet import quiet_libraries
@@ -34,9 +34,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         runner = Runner(recipe, directory, resume=options.resume is not None, overwrite=options.overwrite)
         leads = runner.world.leads
         if leads:
-            say(f"[bold]{recipe.objective['name']}[/bold]  {recipe.model.path}  ->  {directory}")
+            tell(f"{recipe.objective['name']}  {recipe.model.path}  ->  {directory}")
             for note in runner.policy.notes:
-                say(f"note: {note}")
+                tell(f"note: {note}")
         last = None
         with progress(str(recipe.objective["name"]), recipe.train.steps, runner.run.step) as bar:
             for last in runner.steps():

@@ -1,10 +1,12 @@
 """Models and tokenizers from a hub id or a folder, checked before anything is trained."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from groupwise.data.template import ChatTemplate
 from groupwise.errors import ModelError
 
 
@@ -65,9 +67,12 @@ def check_vocabulary(model: Any, tokenizer: Any, path: str | Path) -> None:
 
 
 def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Tokens that end a response: the tokenizer's end of text and those of the generation configuration."""
+    """Tokens that end a response: the tokenizer's end of text, the chat template's end of turn, the configured ones."""
     configured = getattr(model.generation_config, "eos_token_id", None)
-    several = configured if isinstance(configured, list) else [configured]
+    several = [*configured] if isinstance(configured, list) else [configured]
+    if getattr(tokenizer, "chat_template", None):
+        with suppress(ModelError):  # a template that cannot be used: whoever renders with it is told
+            several.append(ChatTemplate(tokenizer).end_of_turn)
     return frozenset(i for i in [*several, tokenizer.eos_token_id] if i is not None)
 
 

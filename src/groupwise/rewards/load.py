@@ -1,16 +1,12 @@
 """Find a reward by its name, file or module, and set its fields."""
 
-import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 from groupwise.errors import ConfigError, did_you_mean
+from groupwise.registry import user_module
 from groupwise.rewards.call import Reward
 from groupwise.rewards.exact_answer import ExactAnswer
 from groupwise.rewards.length import Length
@@ -38,7 +34,7 @@ def load_reward(spec: str, **settings: Any) -> Reward:
             hint = f" For your own, give file and function: `{spec}:NAME`." if spec.endswith(".py") else ""
             raise ConfigError(f"there is no reward `{spec}`.{hint or did_you_mean(spec, REWARDS)}")
         return _with_settings(spec, REWARDS[spec], settings)
-    module = _file_module(Path(where)) if where.endswith(".py") else _named_module(where)
+    module = user_module(where, "reward.name")
     found = getattr(module, name, None)
     if not callable(found):
         own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
@@ -65,27 +61,3 @@ def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward
     if settings and hasattr(found, "batched"):
         reward.batched = found.batched
     return cast(Reward, reward)
-
-
-def _file_module(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ConfigError(f"there is no file {path} to load a reward from (looked in {Path.cwd()})")
-    name = f"groupwise_reward_{path.stem}_{abs(hash(path.resolve()))}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None, path
-    assert spec.loader is not None, path
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise ConfigError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    return module
-
-
-def _named_module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except Exception as error:
-        raise ConfigError(f"module `{name}` cannot be imported: {type(error).__name__}: {error}") from error
