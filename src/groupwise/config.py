@@ -1,6 +1,7 @@
 """Dataclasses from YAML and dotted overrides: strict, each error naming the setting, its value and the rule."""
 
 import dataclasses
+import re
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,23 @@ from groupwise.errors import ConfigError, did_you_mean
 T = TypeVar("T")
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML where 1e-5 is a number, which YAML 1.1 takes for text, and a key that stands twice is an error."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for i, (key, _) in enumerate(node.value):
+            if key.value in keys[:i]:
+                raise yaml.MarkedYAMLError(problem=f"`{key.value}` stands here twice", problem_mark=key.start_mark)
+        return node
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping."""
     try:
@@ -21,8 +39,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"recipe {str(path)!r} cannot be read: {error}") from error
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        found = _parsed(text, str(path))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date like 2024-99-99 is a ValueError
         raise ConfigError(f"recipe {str(path)!r} is not YAML: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f"recipe {str(path)!r} holds {type(found).__name__}, must be a mapping of sections")
@@ -47,12 +65,20 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """A command-line value as YAML reads it; 1e-5 is a number, which YAML 1.1 would take for text."""
+    """A command-line value as a recipe's YAML reads it; what is no YAML is text."""
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        return _parsed(text, "command line")
+    except (yaml.YAMLError, ValueError, RecursionError):
         return text
-    return _number(value) if isinstance(value, str) else value
+
+
+def _parsed(text: str, name: str) -> Any:
+    loader = _Loader(text)
+    loader.name = name
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def override(config: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +111,12 @@ def build(kind: type[T], values: Mapping[str, Any], where: str = "") -> T:
         if name not in values:
             raise ConfigError(f"`{where + '.' if where else ''}{name}` is missing: it has no default")
     built = {key: _value(hints[key], value, f"{where}.{key}" if where else key) for key, value in values.items()}
-    return kind(**built)
+    try:
+        return kind(**built)
+    except ConfigError as error:
+        if "." not in where or where in str(error):
+            raise
+        raise ConfigError(f"`{where}`: {error}") from error  # a kind of section that stands in several places
 
 
 def to_plain(value: Any) -> Any:
@@ -100,15 +131,17 @@ def to_plain(value: Any) -> Any:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    section = _section(hint)
-    if section is not None and value is not None:
-        return build(section, value, where)
-    if isinstance(value, str) and float in (hint, *get_args(hint)):
-        value = _number(value)
+    section, options = _section(hint), (hint, *get_args(hint))
+    if section is not None:
+        return None if value is None and type(None) in options else build(section, value, where)
+    given = value if isinstance(value, list) else [value]
+    if any(isinstance(item, bool) for item in given) and {int, float}.intersection(options) and bool not in options:
+        raise ConfigError(f"`{where}` = {value!r}: true and false are no numbers, give a number")
     try:
-        return TypeAdapter(hint, config=ConfigDict(strict=False)).validate_python(value, strict=None)
+        return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(value)
     except ValidationError as error:
-        rule = "; ".join(dict.fromkeys(item["msg"] for item in error.errors()))
+        inside = {item["msg"]: "".join(f"[{place}]" for place in item["loc"]) for item in error.errors()}
+        rule = "; ".join(f"{place} {said}".strip() for said, place in inside.items())
         raise ConfigError(f"`{where}` = {value!r}: {rule}") from error
 
 
@@ -124,10 +157,3 @@ def _names(kind: type) -> list[str]:
 
 def _required(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _number(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -35,6 +35,8 @@ class TrainConfig:
         for name in ("steps", "groups_per_step", "epochs", "max_tokens", "save_every", "keep_checkpoints"):
             if not getattr(self, name) >= 1:
                 raise ConfigError(f"train.{name} = {getattr(self, name)}, must be 1 or more")
+        if not 0 <= self.seed < 1 << 63:
+            raise ConfigError(f"train.seed = {self.seed}, must be from 0 to 2^63 - 1")
         if self.max_grad_norm is not None and not self.max_grad_norm > 0:
             raise ConfigError(f"train.max_grad_norm = {self.max_grad_norm}, must be above 0, or null for no limit")
 

@@ -27,6 +27,11 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise ConfigError(f"optimizer.learning_rate = {self.learning_rate}, must be above 0")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ConfigError(f"optimizer.betas = {self.betas}, each must be from 0 to below 1")
+        for name in ("eps", "weight_decay", "warmup_steps"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"optimizer.{name} = {getattr(self, name)}, must be 0 or more")
         if not 0 <= self.final <= 1:
             raise ConfigError(f"optimizer.final = {self.final}, must be in [0, 1]: a share of the learning rate")
         if self.final and self.schedule == "constant":
