@@ -5,6 +5,7 @@ id stands in `group`; groups may differ in size. `[N, T]` holds log-probabilitie
 is packed, its result is scattered.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -29,6 +30,7 @@ class Completion:
     token_ids: tuple[int, ...]
     text: str
     score: float | None = None  # None: could not be judged
+    unjudged: str = ""  # why, where the reward failed and the run goes on
     score_parts: Mapping[str, float] = field(default_factory=dict)
     logprobs: tuple[float, ...] | None = None  # of the distribution really sampled from; None for given text
     finish_reason: FinishReason = "given"
@@ -52,6 +54,15 @@ class Group:
     origin: str = ""  # where it came from, "file.jsonl:17"
 
 
+def why_unjudged(groups: Sequence[Group]) -> str:
+    """Why the first completion without a score has none."""
+    for group in groups:
+        for k, completion in enumerate(group.completions):
+            if completion.score is None:
+                return f"{group.origin or 'a group'} completion {k}: {completion.unjudged or 'no score was given'}"
+    return ""
+
+
 class Need(Flag):
     """What an objective reads beyond `logp`, `mask`, `group` and `score`."""
 
@@ -60,6 +71,7 @@ class Need(Flag):
     REF = auto()  # logp_ref: the frozen reference
     VALUE = auto()  # value, value_old: a critic
     MISMATCHED = auto()  # rows with another prompt's answer
+    CURRENT = auto()  # logp already in `prepare`: the policy's before the step, without gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ class Mean:
         value = value.detach().double()
         if where is None:
             return cls(value.sum().item(), value.numel())
-        where = where.expand_as(value)
+        value, where = torch.broadcast_tensors(value, where)
         return cls(torch.where(where, value, 0.0).sum().item(), where.sum().item())
 
     def __add__(self, other: "Mean") -> "Mean":
@@ -122,6 +134,9 @@ class Candidates:
     weight: Float[Tensor, "N *T"] | None = None  # set by `Objective.prepare`; [N, 1] or [N, T]
     mismatched: Bool[Tensor, "N"] | None = None  # rows that carry another prompt's answer
     confidence: Float[Tensor, "N"] | None = None  # probability that the row's label is right
+    token_score: Float[Tensor, "N T"] | None = None  # rewards of steps, at each step's last token; NaN elsewhere
+    value_target: Float[Tensor, "N T"] | None = None  # set by `prepare` of a method with a critic
+    baseline: Float[Tensor, "N"] | None = None  # set by `prepare`: the reference point that a row is measured from
     totals: Totals | None = None  # None: these rows are the whole step
 
     def __post_init__(self) -> None:
@@ -141,7 +156,7 @@ class Candidates:
                 shapes = f"{list(value.shape)}, mask has {list(self.mask.shape)}"
                 raise ValueError(f"Candidates.{item.name} has shape {shapes}: every [N, T] tensor has the mask's shape")
             if value.is_floating_point() and value.shape == self.mask.shape:
-                value = torch.where(self.mask, value, 0.0)
+                value = torch.where(self.mask, value, torch.nan if item.name == "token_score" else 0.0)
             object.__setattr__(self, item.name, value)
 
     @property
@@ -215,6 +230,30 @@ class Candidates:
         """Sum within each group, mean over the step's groups."""
         return torch.where(self.counted, value, 0.0).sum() / max(self._totals.groups, 1)
 
+    def paired_mean(self, value: Float[Tensor, "N"]) -> Float[Tensor, ""]:
+        """Sum within each group, mean over the step's groups that hold a pair; `value` is 0 in the others."""
+        return torch.where(self.counted, value, 0.0).sum() / max(self._totals.paired, 1)
+
+    def pair_loss(
+        self, loss: Float[Tensor, "M"], reward: Float[Tensor, "N"], better: Int[Tensor, "M"], worse: Int[Tensor, "M"]
+    ) -> "Loss":
+        """The `pair_mean` of a loss a pair, and what to log of the rewards that it compares."""
+        margin = reward[better] - reward[worse]
+        stats = {
+            "loss": Mean.of(loss),
+            "margin": Mean.of(margin),
+            "accuracy": Mean.of((margin > 0).float()),
+            "reward_better": Mean.of(reward[better]),
+            "reward_worse": Mean.of(reward[worse]),
+        }
+        return Loss(self.pair_mean(loss, better), stats)
+
+    def doubt(self, better: Int[Tensor, "M"], worse: Int[Tensor, "M"], otherwise: float = 0.0) -> Tensor | float:
+        """The probability that a pair's label is wrong: 1 - the lower confidence of its rows, `otherwise` without."""
+        if self.confidence is None:
+            return otherwise
+        return 1 - torch.minimum(self.confidence[better], self.confidence[worse])
+
     def pairs(self) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
         """Ordered pairs (better, worse) among the rows that count."""
         return groups.pairs(self.counted_score, self.group)
@@ -246,8 +285,35 @@ class Objective(ABC):
         for item in fields(self):  # type: ignore[arg-type]  # every method is a dataclass; this base has no fields
             value, choices = getattr(self, item.name), get_args(item.type)
             if get_origin(item.type) is Literal and value not in choices:
-                where = f"{type(self).__module__.rpartition('.')[2]}.{item.name}"
-                raise ConfigError(f"{where} = {value!r}, must be one of {', '.join(map(repr, choices))}")
+                raise ConfigError(
+                    f"{self._method}.{item.name} = {value!r}, must be one of {', '.join(map(repr, choices))}"
+                )
+
+    @property
+    def _method(self) -> str:
+        return type(self).__module__.rpartition(".")[2]
+
+    def _check_positive(self, *names: str, zero: bool = False) -> None:
+        """ConfigError unless these fields are finite and above 0, or `zero`."""
+        for name in names:
+            value = getattr(self, name)
+            if not (0 < value < math.inf or (zero and value == 0)):
+                rule = "0 or more" if zero else "above 0"
+                raise ConfigError(f"{self._method}.{name} = {value}, must be {rule} and finite")
+
+    def _check_effect(self, name: str, has_effect: bool, why: str) -> None:
+        """ConfigError if a field was set that has no effect with the other settings."""
+        default = next(f.default for f in fields(self) if f.name == name)  # type: ignore[arg-type]  # as above
+        if getattr(self, name) != default and not has_effect:
+            value = getattr(self, name)
+            raise ConfigError(f"{self._method}.{name} = {value!r} has no effect with {why}: leave it out")
+
+    def _check_length(self) -> None:
+        """For methods with `length` and `alpha`."""
+        alpha, length = getattr(self, "alpha", 1.0), getattr(self, "length", "sum")
+        if not math.isfinite(alpha):
+            raise ConfigError(f"{self._method}.alpha = {alpha}, must be finite")
+        self._check_effect("alpha", length in ("power", "linear"), f'length="{length}"')
 
     @property
     def needs(self) -> Need:

@@ -6,6 +6,7 @@ settings worth checking besides.
 
 import math
 import pickle
+import warnings
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from itertools import product
 from typing import Literal, get_origin
@@ -22,6 +23,7 @@ from groupwise.registry import find_objective, objective_names
 
 ADVANTAGES = ("standardized", "batch_standardized", "ranked", "centered", "leave_one_out")
 PER = ("completion", "token", "constant")
+WEIGHTS = ("plackett_luce", "listwise", "score", "softmax", *ADVANTAGES)
 VARIANTS = {
     "sft": [{}, {"per": "completion"}],
     "dpo": [
@@ -30,6 +32,8 @@ VARIANTS = {
         {"length": "mean"},
         {"length": "power", "alpha": 0.5},
         {"length": "linear", "alpha": 0.01},
+        {"loss": "hinge"},
+        {"loss": "robust", "label_smoothing": 0.1},
     ],
     "grpo": [
         *({"advantage": advantage, "per": per} for advantage, per in product(ADVANTAGES, PER)),
@@ -37,10 +41,40 @@ VARIANTS = {
         *({"kl": kl, "kl_coef": 0.1} for kl in ("k1", "k2")),
         {"ddof": 0},
         {"per": "constant", "constant_length": 7},
+        {"process": True},
+    ],
+    "ipo": [{}, {"length": "mean"}, {"separate": True}],
+    "kto": [{}, {"z0": "zero", "lambda_undesirable": 1.3}],
+    "rrhf": [{}, {"margin": "logistic"}, {"sft": 0.0}, {"sft_length": "mean"}],
+    "plackett_luce": [{}, {"top": 1}, {"length": "mean"}],
+    "listnet": [{}, {"temperature": 0.2, "length": "power", "alpha": 0.5}],
+    "simpo": [{}, {"gamma": 0.0}],
+    "best_of_n": [{}, {"k": 2}],
+    "reinforce": [{}, {"baseline": "group"}, {"baseline": "none"}, {"kl_coef": 0.1}, {"whiten": True}],
+    "rloo": [{}, {"kl_coef": 0.1}],
+    "gspo": [{}, {"clip_low": 0.2, "clip_high": 0.2, "advantage": "ranked"}],
+    "cispo": [{}, {"cap": 1.0, "per": "completion"}],
+    "ppo": [
+        {},
+        {"kl_coef": 0.0},
+        {"whiten": False, "value_clip": None, "lam": 0.5, "gamma": 0.9, "per": "completion"},
+        {"kl_target": 6.0},
+    ],
+    "reward_model": [{}, {"margin": 0.3, "margin_per_score": 0.5, "center": 0.01}, {"ranking": "plackett_luce"}],
+    "generalized": [
+        {},
+        {"kl_coef": 0.0},
+        *({"weights": name, "kl_coef": 0.0} for name in WEIGHTS),
+        {"weights": "top_k", "k": 2, "rho": 1.0},
+        {"surrogate": "clipped", "weights": "standardized", "length": "mean", "per": "completion", "kl_coef": 0.0},
+        {"surrogate": "clipped", "anchor": "reference", "weights": "ranked", "length": "power", "alpha": 0.5},
+        {"weights": "centered", "per": "token", "kl": "k2"},
     ],
 }
 NEEDED = {"logp_old": Need.OLD, "logp_ref": Need.REF, "value": Need.VALUE, "value_old": Need.VALUE}
-READS_NO_SCORE = {"sft"}
+READS_NO_SCORE = {"sft", "listwise", "process"}
+DETACHED = {"pairwise", "plackett_luce_weights", "listwise", "cispo"}  # weights made of logp, without gradient
+EQUAL_SCORES_TEACH = {"sft", "kto", "ppo", "none", "score", "softmax", "listwise", "process"}
 
 
 @dataclass(frozen=True)
@@ -58,8 +92,28 @@ class Case:
         return "-".join(filter(None, (self.name, changed, "moved" * self.moved)))
 
     @property
+    def marks(self) -> set[str]:
+        """What the case is called by in the lists above."""
+        o = self.objective
+        weights = getattr(o, "weights", "").replace("plackett_luce", "plackett_luce_weights")
+        process = ["process"] if getattr(o, "process", False) else []
+        return {self.name, weights, getattr(o, "baseline", ""), *process}
+
+    @property
     def reads_score(self) -> bool:
-        return self.name not in READS_NO_SCORE
+        return not self.marks & READS_NO_SCORE
+
+    @property
+    def tells_two_apart(self) -> bool:
+        """Whether a better one beside one other is always pushed harder."""
+        both_best = getattr(self.objective, "k", 1) > 1
+        silent_in_order = getattr(self.objective, "margin", "") == "hinge" and self.objective.sft == 0
+        return not both_best and not silent_in_order
+
+    @property
+    def learns(self) -> str:
+        """The tensor that gradients reach."""
+        return "value" if self.name == "reward_model" else "logp"
 
     @property
     def pulls(self) -> bool:
@@ -69,14 +123,20 @@ class Case:
     @property
     def group_local(self) -> bool:
         """Whether a row's weight depends on its own group only; one standard deviation for the step does not."""
-        return getattr(self.objective, "advantage", "") != "batch_standardized"
+        o = self.objective
+        over_the_step = {getattr(o, "advantage", ""), getattr(o, "weights", "")} & {"batch_standardized"}
+        over_the_step |= {"whiten"} if getattr(o, "whiten", False) else set()
+        over_the_step |= {"step"} if getattr(o, "baseline", "") == "step" else set()
+        return not over_the_step and Need.MISMATCHED not in o.needs
 
 
 def all_cases() -> list[Case]:
     found = []
     for name in objective_names():
         for setting in VARIANTS.get(name, [{}]):
-            objective = find_objective(name)(**setting)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # listwise weights, which read no score
+                objective = find_objective(name)(**setting)
             found += [
                 Case(name, objective, moved) for moved in ((False, True) if Need.OLD in objective.needs else (False,))
             ]
@@ -84,9 +144,9 @@ def all_cases() -> list[Case]:
 
 
 CASES = all_cases()
+COMPARING = [case for case in CASES if not case.marks & EQUAL_SCORES_TEACH]
 SCORING = [case for case in CASES if case.reads_score]
 every = pytest.mark.parametrize("case", CASES, ids=str)
-scoring = pytest.mark.parametrize("case", SCORING, ids=str)
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 seeds = st.integers(0, 2**31)
 few = settings(derandomize=True, deadline=None, max_examples=4)
@@ -100,8 +160,14 @@ def step(
     tokens: int = 4,
     dtype: torch.dtype = torch.float64,
 ) -> Candidates:
-    """A step of groups of these sizes: rows shuffled, ids arbitrary, masks with holes, scores with ties."""
+    """A step of groups of these sizes: rows shuffled, ids arbitrary, masks with holes, scores with ties.
+
+    Where the objective reads mismatched rows there are two more of them.
+    """
     draw = torch.Generator().manual_seed(seed)
+    mismatches = Need.MISMATCHED in case.objective.needs
+    if mismatches:
+        sizes = (*sizes, 2)
     rows = sum(sizes)
     ids = torch.randperm(1000, generator=draw)[: len(sizes)].repeat_interleave(torch.tensor(sizes))
     mask = torch.rand(rows, tokens, generator=draw) < 0.7
@@ -111,10 +177,14 @@ def step(
         return scale * torch.randn(rows, tokens, generator=draw, dtype=torch.float64)
 
     logp = -noise(1).abs()
+    group = ids[torch.randperm(rows, generator=draw)]
+    steps = torch.where(torch.rand(rows, tokens, generator=draw) < 0.5, noise(1), torch.nan)
     return Candidates(
         logp=logp.to(dtype),
         mask=mask,
-        group=ids[torch.randperm(rows, generator=draw)],
+        group=group,
+        mismatched=group == ids[-1] if mismatches else None,
+        token_score=steps.to(dtype) if "process" in case.marks else None,
         score=torch.randint(4, (rows,), generator=draw).to(dtype) / 3,
         logp_old=(logp + noise(0.3)).to(dtype) if case.moved else None,
         logp_ref=(logp + noise(0.5)).to(dtype),
@@ -128,7 +198,12 @@ def loss(case: Case, c: Candidates) -> torch.Tensor:
 
 
 def push(case: Case, c: Candidates) -> torch.Tensor:
-    return implied_weights(case.objective, c)
+    """How hard each token is pushed up; for a reward model, each value."""
+    if case.learns == "logp":
+        return implied_weights(case.objective, c)
+    value = c.value.detach().clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(case, replace(c, value=value)), value)
+    return -gradient
 
 
 def assert_same(actual: torch.Tensor, expected: torch.Tensor) -> None:
@@ -229,13 +304,13 @@ def test_padding_is_never_read(case, poison):
         for f in fields(c)
         if isinstance(value := getattr(c, f.name), torch.Tensor) and value.is_floating_point() and value.ndim == 2
     }
-    logp = poisoned.pop("logp").requires_grad_()
-    dirty = case.objective(case.objective.prepare(replace(c, logp=logp, **poisoned))).loss
+    learned = poisoned[case.learns].requires_grad_()
+    dirty = case.objective(case.objective.prepare(replace(c, **poisoned))).loss
     dirty.backward()
     clean = case.objective.prepare(c)
-    assert_same(dirty.detach(), loss(case, clean))
-    assert_same(-logp.grad, push(case, clean))
-    assert logp.grad[~c.mask].count_nonzero() == 0
+    assert_same(dirty.detach(), loss(case, clean).detach())
+    assert_same(-learned.grad, push(case, clean))
+    assert learned.grad[~c.mask].count_nonzero() == 0
 
 
 @every
@@ -288,6 +363,8 @@ def without(c: Candidates, rows: torch.Tensor) -> Candidates:
 def test_unjudged_rows_leave_the_step(case, seed):
     c = step(case, seed)
     unjudged = torch.rand(len(c.score), generator=torch.Generator().manual_seed(seed)) < 0.4
+    if c.mismatched is not None:  # they have no score of their own
+        unjudged &= ~c.mismatched
     marked = case.objective.prepare(replace(c, score=c.score.masked_fill(unjudged, torch.nan)))
     rest = case.objective.prepare(without(c, unjudged))
     assert_same(loss(case, marked), loss(case, rest))
@@ -298,7 +375,7 @@ def test_unjudged_rows_leave_the_step(case, seed):
 @every
 def test_mismatched_rows_are_never_pushed(case):
     c = step(case)
-    mismatched = torch.arange(len(c.logp)) % 3 == 0
+    mismatched = torch.arange(len(c.logp)) % 3 == 0 if c.mismatched is None else c.mismatched
     marked = case.objective.prepare(replace(c, mismatched=mismatched))
     assert push(case, marked)[mismatched].count_nonzero() == 0
     if Need.MISMATCHED not in case.objective.needs:
@@ -318,18 +395,24 @@ def test_a_step_without_judged_rows_changes_nothing(case):
 # Where it pushes
 
 
-@scoring
+@pytest.mark.parametrize("case", [case for case in SCORING if case.tells_two_apart], ids=str)
 @pytest.mark.parametrize("best", [0, 1])
 def test_the_better_of_two_is_pushed_above_the_worse(case, best):
     c = step(case, sizes=(2,))
-    score = torch.zeros(2, dtype=torch.float64)
-    score[best] = 1
+    pair = torch.arange(len(c.score)) if c.mismatched is None else (~c.mismatched).nonzero()[:, 0]
+    better, worse = pair[best], pair[1 - best]
+    score = torch.zeros_like(c.score)
+    score[better] = 1
+    critic = torch.zeros_like(c.logp)  # expects nothing
     at_start = replace(c, score=score, logp_ref=c.logp, logp_old=c.logp if case.moved else None)
-    pushes = push(case, case.objective.prepare(at_start))
-    assert pushes[best][c.mask[best]].min() > pushes[1 - best][c.mask[1 - best]].max()
+    pushes = push(case, case.objective.prepare(replace(at_start, value=critic, value_old=critic)))
+    of_better, of_worse = pushes[better][c.mask[better]], pushes[worse][c.mask[worse]]
+    if case.learns == "value":
+        of_better, of_worse = of_better[-1:], of_worse[-1:]  # a reward stands at the last token
+    assert of_better.min() > of_worse.max()
 
 
-@scoring
+@pytest.mark.parametrize("case", COMPARING, ids=str)
 @pytest.mark.parametrize("score", [0.0, 0.1, -1 / 3])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 def test_equal_scores_give_exactly_no_gradient(case, score, dtype):
@@ -342,7 +425,7 @@ def test_equal_scores_give_exactly_no_gradient(case, score, dtype):
         assert_same(pushes, push(case, case.objective.prepare(replace(c, score=torch.zeros_like(c.score)))))
 
 
-@every
+@pytest.mark.parametrize("case", [case for case in CASES if case.learns == "logp"], ids=str)
 def test_implied_weights_give_the_gradient_of_the_parameters(case):
     c = step(case)
     draw = torch.Generator().manual_seed(3)
@@ -372,12 +455,12 @@ def test_no_old_policy_means_a_ratio_of_one(case):
 # Numerics
 
 
-@every
+@pytest.mark.parametrize("case", [case for case in CASES if not case.marks & DETACHED], ids=str)
 def test_the_gradient_is_the_losss_derivative(case):
     c = step(case, sizes=(2, 2), tokens=2)
     c = case.objective.prepare(c if case.moved else replace(c, logp_old=c.logp))
-    logp = c.logp.clone().requires_grad_()
-    assert torch.autograd.gradcheck(lambda logp: loss(case, replace(c, logp=logp)), logp, atol=1e-8)
+    learned = getattr(c, case.learns).clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: loss(case, replace(c, **{case.learns: x})), learned, atol=1e-8)
 
 
 @every
@@ -387,12 +470,12 @@ def test_half_precision_is_computed_in_float32(case, dtype):
     tensors = {f.name: getattr(half, f.name) for f in fields(half) if isinstance(getattr(half, f.name), torch.Tensor)}
     tensors = {name: value.to(dtype) if value.is_floating_point() else value for name, value in tensors.items()}
     full = Candidates(**{k: v.float() if v.is_floating_point() else v for k, v in tensors.items()})
-    logp = tensors.pop("logp").requires_grad_()
-    result = case.objective(case.objective.prepare(Candidates(logp=logp, **tensors))).loss
+    learned = tensors[case.learns].requires_grad_()
+    result = case.objective(case.objective.prepare(Candidates(**tensors))).loss
     result.backward()
     assert result.dtype == torch.float32
     assert torch.equal(result, loss(case, case.objective.prepare(full)))
-    assert torch.equal(-logp.grad, push(case, case.objective.prepare(full)).to(dtype))
+    assert torch.equal(-learned.grad, push(case, case.objective.prepare(full)).to(dtype))
 
 
 @every
@@ -411,6 +494,7 @@ def test_extreme_log_probabilities_stay_finite(case, extreme):
 
 
 @every
+@pytest.mark.filterwarnings("ignore:generalized.weights")
 def test_an_objective_is_plain_data(case):
     objective = case.objective
     assert is_dataclass(objective)

@@ -72,6 +72,24 @@ def pairs(score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> tuple[Int[Tenso
     return left[keep], right[keep]
 
 
+def members(group: Int[Tensor, "N"]) -> tuple[Int[Tensor, "N K"], Bool[Tensor, "N K"]]:
+    """For each row, the row numbers of its group (K: the largest group's size), and which of them are there."""
+    index, count = group_index(group)
+    order = torch.argsort(index, stable=True)
+    size = torch.bincount(index, minlength=count)
+    place = torch.arange(len(group), device=group.device) - (size.cumsum(0) - size)[index[order]]
+    width = int(size.max()) if count else 0
+    rows = index.new_zeros(count, width)
+    rows[index[order], place] = order
+    return rows[index], torch.arange(width, device=group.device) < size[index][:, None]
+
+
+def group_logsumexp(value: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
+    """For each row, log of the sum of exp(value) over its group; -inf rows add nothing."""
+    highest = group_max(value.detach(), group).nan_to_num(neginf=0.0)
+    return highest + group_sum(torch.exp(value - highest), group).clamp(min=torch.finfo(value.dtype).tiny).log()
+
+
 def best_of_group(score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Bool[Tensor, "N"]:
     """Rows that hold their group's highest score (several where they tie)."""
     return score == group_max(score, group)

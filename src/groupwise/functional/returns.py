@@ -15,6 +15,19 @@ def at_last_token(score: Float[Tensor, "N"], mask: Bool[Tensor, "N T"]) -> Float
     return torch.where((position == last) & mask, score[:, None], 0.0)
 
 
+def whiten(value: Float[Tensor, "N T"], mask: Bool[Tensor, "N T"], *, floor: float = 1e-6) -> Float[Tensor, "N T"]:
+    """(value - mean) / max(std, floor) over all counted places of the step, 0 elsewhere; std over n - 1."""
+    counted = value[mask]
+    if len(counted) < 2:
+        return torch.zeros_like(value)
+    return torch.where(mask, (value - counted.mean()) / counted.std().clamp(min=floor), 0.0)
+
+
+def from_steps(weight: Float[Tensor, "N T"]) -> Float[Tensor, "N T"]:
+    """A token's weight is the sum of the weights of the steps that end at it or after it (arXiv:2402.03300, 4.1.3)."""
+    return weight.flip(-1).cumsum(-1).flip(-1)
+
+
 def gae(
     reward: Float[Tensor, "N T"],
     value: Float[Tensor, "N T"],

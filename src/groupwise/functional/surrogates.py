@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from groupwise.functional.divergences import LOG_RATIO_LIMIT
+from groupwise.functional.logprobs import sequence_mean
 
 
 def ratio(logp: Float[Tensor, "*S"], anchor: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
@@ -35,10 +36,32 @@ def clipped(
 
     `dual`: for w < 0 the term is at least `dual * w` (dual clip, arXiv:1912.09729), dual > 1.
     """
-    rho = ratio(logp, anchor)
+    return clipped_ratio(ratio(logp, anchor), weight, low=low, high=high, dual=dual)
+
+
+def clipped_ratio(
+    rho: Float[Tensor, "*S"], weight: Float[Tensor, "..."], *, low: float, high: float, dual: float | None = None
+) -> tuple[Float[Tensor, "*S"], Bool[Tensor, "*S"]]:
+    """`clipped` of a ratio of any kind: a token's or a whole response's."""
     free, bound = rho * weight, rho.clamp(1 - low, 1 + high) * weight
     term, took = torch.minimum(free, bound), bound < free
     if dual is not None:
         lowest = torch.where(weight < 0, dual * weight, -torch.inf).expand_as(term)
         term, took = torch.maximum(term, lowest), took | (lowest > term)
     return term, took
+
+
+def sequence_ratio(
+    logp: Float[Tensor, "N T"], anchor: Float[Tensor, "N T"], mask: Bool[Tensor, "N T"]
+) -> Float[Tensor, "N T"]:
+    """GSPO's ratio of a whole response, s = exp(mean_t(logp - anchor)), at each of its tokens (arXiv:2507.18071)."""
+    mean = sequence_mean(logp - anchor, mask).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    return torch.exp(mean)[:, None].expand_as(logp)
+
+
+def capped(
+    logp: Float[Tensor, "N T"], anchor: Float[Tensor, "N T"], weight: Float[Tensor, "..."], *, cap: float
+) -> tuple[Float[Tensor, "N T"], Bool[Tensor, "N T"]]:
+    """stop_gradient(min(rho, cap)) w logp, and where the cap held (CISPO, arXiv:2506.13585)."""
+    rho = ratio(logp, anchor).detach()
+    return rho.clamp(max=cap) * weight * logp, rho > cap

@@ -1,16 +1,16 @@
 """Group relative policy optimisation."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
 from groupwise.errors import ConfigError
-from groupwise.functional import divergences, surrogates, weights
+from groupwise.functional import divergences, returns, surrogates, weights
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +25,9 @@ class GRPO(Objective):
     `per="token"` is DAPO's mean (arXiv:2503.14476), `per="constant"` with `advantage="centered"` Dr. GRPO
     (arXiv:2503.20783), which divides by a length that does not depend on the answers: `constant_length`.
     A group of equal scores has weight exactly 0.
+
+    `process=True` (4.1.3): each step of an answer has a reward, weighed against all steps of its group; a token's
+    weight is the sum of those of the steps that end at it or after it.
     """
 
     clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-average answers
@@ -34,6 +37,7 @@ class GRPO(Objective):
     advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
     ddof: int = 1  # standard deviation over K - ddof
     per: Literal["completion", "token", "constant"] = "completion"  # what counts the same in the mean
+    process: bool = False  # rewards of steps instead of one of the whole answer
     constant_length: int | None = None  # for per="constant": tokens to divide by; None: the step's longest answer
 
     def __post_init__(self) -> None:
@@ -42,8 +46,7 @@ class GRPO(Objective):
             raise ConfigError(f"grpo.clip_low = {self.clip_low}, must be in [0, 1]")
         if not self.clip_high >= 0:
             raise ConfigError(f"grpo.clip_high = {self.clip_high}, must be 0 or more")
-        if not 0 <= self.kl_coef < math.inf:
-            raise ConfigError(f"grpo.kl_coef = {self.kl_coef}, must be 0 or more and finite")
+        self._check_positive("kl_coef", zero=True)
         if self.constant_length is not None and not self.constant_length >= 1:
             raise ConfigError(f"grpo.constant_length = {self.constant_length}, must be 1 token or more")
         if self.constant_length is not None and self.per != "constant":
@@ -61,7 +64,17 @@ class GRPO(Objective):
 
     def prepare(self, c: Candidates) -> Candidates:
         c = c.whole_step()
+        if self.process:
+            return replace(c, weight=self._of_steps(c))
         return replace(c, weight=self._weights(c.counted_score, c.group)[:, None].to(c.logp.dtype))
+
+    def _of_steps(self, c: Candidates) -> Tensor:
+        """The steps' rewards against all steps of the group; a token has those of the steps that end at or after it."""
+        score = c.require("token_score", "grpo")
+        ends = ~score.isnan() & c.mask & c.counted[:, None]
+        group = c.group[:, None].expand_as(score)[ends]
+        weight = torch.zeros_like(score).masked_scatter(ends, self._weights(score[ends], group))
+        return torch.where(c.mask, returns.from_steps(weight), 0.0).to(c.logp.dtype)
 
     def __call__(self, c: Candidates) -> Loss:
         assert c.weight is not None, "call objective(objective.prepare(c))"

@@ -1,0 +1,43 @@
+"""CISPO: the importance weight is capped, the token's gradient is kept."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
+from groupwise.functional import surrogates, weights
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CISPO(Objective):
+    """Clipped importance sampling policy optimisation (MiniMax-M1 2025, arXiv:2506.13585).
+
+        L = - mean over tokens of stop_gradient(min(rho, cap)) w_i logp           rho = pi / pi_old
+
+    w as in GRPO. No token loses its gradient to a clip: rare tokens that a clip would silence still learn.
+    """
+
+    cap: float = 5.0  # highest importance weight, 1 + the paper's eps_high
+    advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
+    per: Literal["token", "completion"] = "token"  # what counts the same in the mean; the paper: every token
+
+    def __post_init__(self) -> None:
+        Objective.__post_init__(self)
+        self._check_positive("cap")
+
+    @property
+    def needs(self) -> Need:
+        return Need.OLD
+
+    def prepare(self, c: Candidates) -> Candidates:
+        c = c.whole_step()
+        weight = getattr(weights, self.advantage)(c.counted_score, c.group)
+        return replace(c, weight=weight[:, None].to(c.logp.dtype))
+
+    def __call__(self, c: Candidates) -> Loss:
+        assert c.weight is not None, "call objective(objective.prepare(c))"
+        old = c.logp.detach() if c.logp_old is None else c.logp_old
+        term, took = surrogates.capped(c.logp, old, c.weight, cap=self.cap)
+        mean = c.token_mean if self.per == "token" else c.completion_mean
+        tokens = c.mask & c.counted[:, None]
+        stats = {"capped": Mean.of(took, tokens), "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens)}
+        return Loss(-mean(term), stats)
