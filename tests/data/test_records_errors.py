@@ -265,3 +265,26 @@ def test_any_row_is_read_whole_or_refused(row, kind):
     assert all(score is None or math.isfinite(score) for score in record.scores)
     assert all(record.responses)
     assert record.kind == "demonstration" or record.prompt
+
+
+def test_a_score_that_float32_cannot_hold(tmp_path):
+    row = {"prompt": "Hi", "responses": ["a", "b"], "scores": [1e39, 1]}
+    assert "`scores[0]` is 1e+39: must be a finite number of float32" in message(tmp_path / "a.jsonl", [row])
+
+
+def test_a_split_that_chooses_nothing(tmp_path):
+    said = message(tmp_path / "a.jsonl", [FINE], split="heldout")
+    assert "data.split = 'heldout' has no effect on a single file" in said
+    with pytest.raises(DataError, match=r"no file is named for a split, so data.split = 'test' has no effect"):
+        read_records(tmp_path, split="test")
+
+
+def test_a_limit_beyond_every_file(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps(FINE))
+    assert len(read_records(tmp_path / "a.jsonl", limit=10**30)) == 1
+
+
+def test_what_is_neither_file_nor_folder(tmp_path):
+    (tmp_path / "a.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(DataError, match="something of this name that is neither a file nor a folder"):
+        read_records(tmp_path / "a.jsonl")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ def raw_rows(path: str | Path, split: str) -> Iterator[RawRow]:
         for file in _folder(place, split):
             yield from _file(file, file.relative_to(place).as_posix())
     elif place.is_file():
+        if split != "train":
+            raise DataError(f"{path}: data.split = {split!r} has no effect on a single file: leave it out")
         yield from _file(place, place.name)
     elif _HUB_NAME.fullmatch(str(path)) and not str(path).endswith(_FILE_LIKE):
         yield from hub_rows(str(path), split)
@@ -45,6 +48,8 @@ def raw_rows(path: str | Path, split: str) -> Iterator[RawRow]:
 
 
 def _near(place: Path) -> str:
+    if os.path.lexists(place):
+        return " There is something of this name that is neither a file nor a folder."
     if not place.parent.is_dir():
         return f" The folder `{place.parent}` does not exist either."
     names = [file.name for file in place.parent.iterdir() if file.name.endswith(READABLE)]
@@ -61,6 +66,10 @@ def _folder(folder: Path, split: str) -> list[Path]:
         raise DataError(f"{folder}: holds no data files; readable are {', '.join(READABLE)}")
     split_of = {file: _split_of(name) for file, name in files.items()}
     if not any(split_of.values()):
+        if split != "train":
+            raise DataError(
+                f"{folder}: no file is named for a split, so data.split = {split!r} has no effect: leave it out"
+            )
         return list(files)
     chosen = [file for file, its_split in split_of.items() if its_split == split]
     if not chosen:

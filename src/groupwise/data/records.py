@@ -1,5 +1,6 @@
 """Read a data set into checked records: every error before training, naming file, line and field."""
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
@@ -42,7 +43,7 @@ def read_records(
     records: list[Record] = []
     bad: list[str] = []
     first = ""
-    for raw in islice(raw_rows(path, split), limit):
+    for raw in islice(raw_rows(path, split), None if limit is None else min(limit, sys.maxsize)):
         try:
             if raw.problem:
                 raise DataError(raw.problem)

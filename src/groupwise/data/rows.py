@@ -1,7 +1,6 @@
 """One data row to one `Record`: which kind it is, its prompt, responses and scores."""
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,6 +23,7 @@ Kind = Literal["demonstration", "pair", "candidates", "prompt"]
 
 _TEXT_IN = ("text", "content", "response", "completion", "answer", "output")
 _SCORE_IN = ("score", "rating", "reward", "overall_score")
+LARGEST = 3.4028234e38  # scores are computed with in float32
 _TURN = "\n\nAssistant:"  # of transcripts kept as text
 _FINAL_ANSWER = re.compile(r"(?:^|\n)####[ \t]*(\S.*?)\s*\Z")
 
@@ -231,9 +231,11 @@ def _objects(items: Sequence[Mapping[str, Any]], field: str) -> tuple[list[Any],
 def _number(value: object, field: str) -> float | None:
     if value is None:
         return None
-    # NaN compares false to everything, and an integer may be larger than any float.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise DataError(f"`{field}` is {shown(value)}: must be a finite number, or null if it could not be judged")
+    # NaN compares false to everything
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise DataError(
+            f"`{field}` is {shown(value)}: must be a finite number of float32, or null if it could not be judged"
+        )
     return float(value)
 
 

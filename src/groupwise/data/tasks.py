@@ -65,11 +65,15 @@ def sums(
     does not make another problem: 7+12 is on the same side as 12+7. A training row depends on the seed and
     its place alone.
     """
-    least, most = (digits, digits) if isinstance(digits, int) else tuple(digits) if len(digits) == 2 else (0, 0)
+    given = [digits, digits] if isinstance(digits, int) else digits
+    whole = isinstance(given, Sequence) and len(given) == 2 and all(type(number) is int for number in given)
+    least, most = given if whole else (0, 0)
     if not 1 <= least <= most <= 18:
-        raise ConfigError(f"sums: digits = {digits}, must be a number from 1 to 18, or two such, least and most")
-    if not 1 <= terms <= 100:
-        raise ConfigError(f"sums: terms = {terms}, must be from 1 to 100")
+        raise ConfigError(
+            f"sums: digits = {digits!r}, must be a whole number from 1 to 18, or two such, least and most"
+        )
+    if type(terms) is not int or not 1 <= terms <= 100:
+        raise ConfigError(f"sums: terms = {terms!r}, must be a whole number from 1 to 100")
     if style not in ("bare", "chat"):
         raise ConfigError(f"sums: style = {style!r}, must be `bare` or `chat`")
     distinct = _count_sums(range(_lowest(least), 10**most), terms, split=split, enough=size)
