@@ -38,5 +38,7 @@ class MissingExtra(GroupwiseError, ImportError):  # noqa: N818  # says what is m
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean `x`?' for the nearest known name, else the list of all."""
     names = sorted(known)
+    if not names:
+        return ""
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     return f" Did you mean `{near[0]}`?" if near else f" Known: {', '.join(names)}."

@@ -50,7 +50,7 @@ def user_module(name: str, what: str) -> ModuleType:
         raise ConfigError(f"{what} = {name!r}: there is no such file (looked in {Path.cwd()})")
     try:
         return _file_module(path) if name.endswith(".py") else importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that is a script may end the process
         raise ConfigError(
             f"{what} = {name!r} cannot be imported: {type(error).__name__}: {error}. "
             "Give a name, a file ending in .py, or an importable module"

@@ -83,7 +83,7 @@ def test_parts_are_summed_unless_they_name_the_score():
         ({"right": None}, "part `right`"),
         ({"right": math.nan}, "nan as part `right`"),
         ({"right": 1.0, "score": "high"}, "part `score`"),
-        ({"a": 1e308, "b": 1e308}, "the sum of parts"),
+        ({"a": 3e38, "b": 3e38}, "the sum of parts"),
     ],
 )
 def test_a_broken_contract_shows_the_sample_or_is_counted(value, said):
@@ -167,3 +167,17 @@ def test_a_batched_reward_returns_one_value_for_each_text(value, said):
 def test_a_batched_reward_may_leave_single_texts_unjudged():
     judged = score_group(batched(lambda rows, texts: [None, {"a": 1, "b": 2}]), ROW, ["2", "3"])
     assert judged == [Judgement(score=None), Judgement(score=3.0, parts={"a": 1.0, "b": 2.0})]
+
+
+@pytest.mark.parametrize("score", [1e39, -(10**400)])
+def test_a_score_that_float32_cannot_hold_is_refused(score):
+    with pytest.raises(RewardError, match="finite, also in float32"):
+        score_group(lambda row, text: score, ROW, ["2"])
+
+
+def test_a_reward_that_ends_the_process_shows_the_sample():
+    def leave(row, text):
+        raise SystemExit(3)
+
+    with pytest.raises(RewardError, match=r"raised SystemExit: 3\n  row: .*1\+1="):
+        score_group(leave, ROW, ["2"])

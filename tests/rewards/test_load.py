@@ -94,3 +94,40 @@ def test_a_file_that_does_not_import(tmp_path):
     path.write_text("def f(row, text:\n")
     with pytest.raises(ConfigError, match="cannot be imported: SyntaxError"):
         load_reward(f"{path}:f")
+
+
+@pytest.mark.parametrize(
+    ("code", "settings", "said"),
+    [
+        ("import sys\nsys.exit(3)", {}, "cannot be imported: SystemExit: 3"),
+        (
+            "class f:\n    def __init__(self, a):\n        self.a = 1 / a",
+            {"a": 0},
+            "cannot be made with {'a': 0}: ZeroDiv",
+        ),
+        ("def f(row):\n    return 1", {}, "takes (row), must take (row, text)"),
+        ("f = dict", {}, "wrap it in a function of (row, text)"),
+        ("f = 3", {}, "has a `f` that cannot be called."),
+    ],
+)
+def test_a_users_file_that_cannot_be_used(tmp_path, code, settings, said):
+    (tmp_path / "mine.py").write_text(code)
+    with pytest.raises(ConfigError) as caught:
+        load_reward(f"{tmp_path}/mine.py:f", **settings)
+    assert said in str(caught.value)
+    assert "Known: ." not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("length", {"target": "far"}, "`reward.settings.target` = 'far'"),
+        ("length", {"target": None}, "`reward.settings.target` = None"),
+        ("length", {"target": 0}, "length.target = 0, must be above 0"),
+        ("exact_answer", {"extract": "foo"}, "`reward.settings.extract` = 'foo'"),
+    ],
+)
+def test_a_setting_of_the_wrong_type_or_range_is_named(name, settings, said):
+    with pytest.raises(ConfigError) as caught:
+        load_reward(name, **settings)
+    assert said in str(caught.value)

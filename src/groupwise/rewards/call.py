@@ -13,6 +13,7 @@ Scored = float | None | Mapping[str, float]
 Reward = Callable[[Any, Any], Any]
 """`(row, text) -> Scored`; with an attribute `batched = True`: `(rows, texts) -> Sequence[Scored]`."""
 
+LARGEST = 3.4028234e38  # scores are computed with in float32
 OnError = Literal["stop", "unjudged"]
 
 
@@ -48,7 +49,7 @@ def score_batch(
             judgements.append(_judgement(reward, reward(row, text)))
         except MissingExtra:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             judgements.append(_failed(reward, error, row, text, on_error))
     return judgements
 
@@ -66,7 +67,7 @@ def _score_at_once(reward: Reward, rows: Sequence[Row], texts: Sequence[str], on
         values = _values(reward(list(rows), list(texts)), len(texts))
     except MissingExtra:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         failed = _failed(reward, error, rows[0], texts[0], on_error, of=len(texts))
         return [failed] * len(texts)
     judgements = []
@@ -116,12 +117,14 @@ def _number(value: Any, what: str) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise RewardError(f"returned {number} as {what}: it must be finite; return None for `cannot be judged`")
+    if not abs(number) <= LARGEST:
+        raise RewardError(
+            f"returned {number} as {what}: it must be finite, also in float32; return None for `cannot be judged`"
+        )
     return number
 
 
-def _failed(reward: Reward, error: Exception, row: Row, text: str, on_error: OnError, *, of: int = 1) -> Judgement:
+def _failed(reward: Reward, error: BaseException, row: Row, text: str, on_error: OnError, *, of: int = 1) -> Judgement:
     said = str(error) if isinstance(error, RewardError) else f"raised {type(error).__name__}: {error}"
     if on_error == "unjudged":
         return Judgement(score=None, error=f"reward `{reward_name(reward)}` {said}")

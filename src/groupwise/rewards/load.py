@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from groupwise.errors import ConfigError, did_you_mean
+from groupwise.config import build
+from groupwise.errors import ConfigError, GroupwiseError, did_you_mean
 from groupwise.registry import user_module
 from groupwise.rewards.call import Reward
 from groupwise.rewards.exact_answer import ExactAnswer
@@ -44,8 +45,14 @@ def load_reward(spec: str, **settings: Any) -> Reward:
 
 
 def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward:
-    parameters = list(inspect.signature(found).parameters.values())
+    try:
+        parameters = list(inspect.signature(found).parameters.values())
+    except ValueError as error:  # some of Python's own have none
+        raise ConfigError(f"reward `{spec}` cannot be used: {error}; wrap it in a function of (row, text)") from error
     if not inspect.isclass(found):
+        taken = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(taken) < 2 and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+            raise ConfigError(f"reward `{spec}` takes {inspect.signature(found)}, must take (row, text) and settings")
         parameters = parameters[2:]  # after row and text
     known = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for name in settings:
@@ -56,8 +63,21 @@ def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward
     if missing:
         raise ConfigError(f"reward `{spec}` needs the setting `{missing[0]}`, which has no default")
     if inspect.isclass(found):
-        return cast(Reward, found(**settings))
+        return cast(Reward, _made(spec, found, settings))
     reward: Any = partial(found, **settings) if settings else found
     if settings and hasattr(found, "batched"):
         reward.batched = found.batched
     return cast(Reward, reward)
+
+
+def _made(spec: str, found: Any, settings: Mapping[str, Any]) -> Any:
+    if found in REWARDS.values():
+        return build(found, settings, "reward.settings")
+    try:
+        return found(**settings)
+    except (GroupwiseError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"reward `{spec}` cannot be made with {dict(settings)}: {type(error).__name__}: {error}"
+        ) from error
