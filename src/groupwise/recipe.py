@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from groupwise import config
-from groupwise.candidates import Objective
+from groupwise.candidates import Need, Objective
 from groupwise.data.tasks import is_task
-from groupwise.engines.sampling import Sampling
+from groupwise.engines.sampling import Sampling, check_temperature
 from groupwise.errors import ConfigError, did_you_mean
 from groupwise.models.policy import LoraConfig
 from groupwise.registry import find_objective
@@ -51,8 +51,13 @@ class DataConfig:
             raise ConfigError(f"data.task = {self.task!r} is not a task: give `sums` or `reasoning_gym.NAME`")
         if self.task is not None and self.size is None:
             raise ConfigError("data.size is missing: say how many rows to take from the task")
+        if self.path == "":
+            raise ConfigError("data.path = '': name a file, a folder (`.` is this one) or a hub data set")
         if self.path is not None and self.settings:
             raise ConfigError(f"data.settings = {dict(self.settings)!r} has no effect with data.path: it is for a task")
+        for name, given in (("kind", self.kind), ("columns", dict(self.columns))):
+            if self.task is not None and given:
+                raise ConfigError(f"data.{name} = {given!r} has no effect with data.task: it is for data.path")
         for name in ("size", "max_prompt_tokens", "max_response_tokens"):
             value = getattr(self, name)
             if value is not None and not value >= 1:
@@ -84,6 +89,7 @@ class EvaluateConfig:
             value = getattr(self, name)
             if value is not None and not value >= 1:
                 raise ConfigError(f"evaluate.{name} = {value}, must be 1 or more")
+        check_temperature("evaluate.temperature", self.temperature)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,6 +120,28 @@ class Recipe:
             raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
         if self.sampling is not None and self.sampling.temperature == 0:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
+        self._check_effect()
+
+    def _check_effect(self) -> None:
+        """ConfigError for a setting that the rest of the recipe leaves without effect."""
+        sections = {"data": self.data} | ({"evaluate.data": self.evaluate.data} if self.evaluate else {})
+        for name, data in sections.items():
+            if self.online and data.max_response_tokens is not None:
+                raise ConfigError(
+                    f"{name}.max_response_tokens = {data.max_response_tokens} has no effect on sampled responses: "
+                    "set sampling.max_new_tokens"
+                )
+        if self.evaluate is not None and not self.online:
+            for name, default in (("samples", 1), ("temperature", 1.0)):
+                if (value := getattr(self.evaluate, name)) != default:
+                    raise ConfigError(
+                        f"evaluate.{name} = {value} has no effect: without the section `sampling` nothing is sampled"
+                    )
+        if self.model.reference is not None and Need.REF not in self.build_objective().needs:
+            raise ConfigError(
+                f"model.reference = {self.model.reference!r} has no effect: "
+                f"{self.objective['name']} with these settings reads no reference"
+            )
 
     @property
     def online(self) -> bool:

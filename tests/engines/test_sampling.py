@@ -166,8 +166,10 @@ def test_random_filters_against_plain_python():
     [
         ("k", 0, "must be 1 or more"),
         ("max_new_tokens", 0, "must be 1 or more"),
-        ("temperature", -0.1, "must be 0 or more"),
-        ("temperature", float("nan"), "must be 0 or more"),
+        ("temperature", -0.1, "must be from 1e-6 to 1e6, or 0"),
+        ("temperature", float("nan"), "must be from 1e-6 to 1e6, or 0"),
+        ("temperature", 1e-300, "must be from 1e-6 to 1e6, or 0"),  # logits over it are infinite
+        ("temperature", 1e30, "must be from 1e-6 to 1e6, or 0"),
         ("top_k", -1, "must be 0 or more"),
         ("top_p", 0.0, r"must be in \(0, 1\]"),
         ("top_p", 1.1, r"must be in \(0, 1\]"),

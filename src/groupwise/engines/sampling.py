@@ -25,7 +25,8 @@ class Sampling:
     stop: tuple[str, ...] = ()  # a candidate ends where its text holds one of these
 
     def __post_init__(self) -> None:
-        for name, low in (("k", 1), ("max_new_tokens", 1), ("temperature", 0), ("top_k", 0)):
+        check_temperature("sampling.temperature", self.temperature)
+        for name, low in (("k", 1), ("max_new_tokens", 1), ("top_k", 0)):
             value = getattr(self, name)
             if not value >= low:
                 raise ConfigError(f"sampling.{name} = {value}, must be {low} or more")
@@ -33,6 +34,12 @@ class Sampling:
             raise ConfigError(f"sampling.top_p = {self.top_p}, must be in (0, 1]: 1 keeps every token")
         if "" in self.stop:
             raise ConfigError('sampling.stop holds "", which would end every candidate at once: remove it')
+
+
+def check_temperature(name: str, value: float) -> None:
+    """ConfigError for one that logits cannot be divided by."""
+    if value != 0 and not 1e-6 <= value <= 1e6:
+        raise ConfigError(f"{name} = {value}, must be from 1e-6 to 1e6, or 0 for the likeliest token")
 
 
 def stable_seed(*parts: int | str) -> int:
