@@ -55,6 +55,8 @@ def test_numbers_with_an_exponent_are_numbers_wherever_they_stand(tmp_path):
         (TrainConfig, {"steps": 1, "seed": 10**30}, "train.seed = 10+, must be from 0"),
         (TrainConfig, {"steps": 1, "seed": -1}, "train.seed = -1"),
         (OptimizerConfig, {"learning_rate": float("inf")}, "`learning_rate` = inf: .*finite"),
+        (OptimizerConfig, {"learning_rate": 1e300}, "optimizer.learning_rate = 1e[+]300, must be above 0 and at most"),
+        (OptimizerConfig, {"weight_decay": 1e300}, "optimizer.weight_decay = 1e[+]300 with learning_rate"),
         (OptimizerConfig, {"betas": [2, 3]}, r"optimizer.betas = \(2.0, 3.0\)"),
         (OptimizerConfig, {"betas": [0.9]}, r"`betas` = \[0.9\]: \[1\] Field required"),
         (OptimizerConfig, {"betas": [True, 0.9]}, "true and false are no numbers"),

@@ -1,6 +1,6 @@
 """A recipe put together and run: policy, reference, data, source, evaluation, and the run directory they write."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from groupwise.models.reference import AdapterOff, FrozenReference, Reference
 from groupwise.models.tiny import make_tiny
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, resolved
 from groupwise.rewards import load_reward, score_batch
+from groupwise.runs.schema import BASE
 from groupwise.runs.write import Run
 from groupwise.sources.offline import OfflineSource
 from groupwise.sources.online import OnlineSource
@@ -136,9 +137,9 @@ class Runner:
     def _policy(self, path: str) -> Policy:
         model = self.recipe.model
         if path == TINY:
-            path = str(self.directory / "base")
-            if self.world.leads and not (self.directory / "base" / "config.json").is_file():
-                make_tiny(Path(path), seed=self.recipe.train.seed)
+            path = str(self.directory / BASE)
+            if self.world.leads and not Path(path).is_dir():
+                self.run.save_base(partial(make_tiny, seed=self.recipe.train.seed))
             self.world.barrier()
         return Policy.load(
             path, dtype=model.dtype, lora=model.lora, gradient_checkpointing=model.gradient_checkpointing
@@ -149,7 +150,7 @@ class Runner:
         if model.reference is None and self.policy.adapted:
             return AdapterOff(self.policy)
         path = model.reference or model.path
-        path = str(self.directory / "base") if path == TINY else path
+        path = str(self.directory / BASE) if path == TINY else path
         frozen = FrozenReference(Policy.load(path, dtype=model.dtype))
         if frozen.policy.tokenizer.get_vocab() != self.policy.tokenizer.get_vocab():
             raise ConfigError(f"model.reference = {path!r} has another vocabulary than model.path = {model.path!r}")
@@ -159,11 +160,11 @@ class Runner:
     def _source(self, renderer: Renderer) -> Source:
         recipe = self.recipe
         if recipe.sampling is None:
-            groups = load_groups(recipe.data, renderer, self.objective)
+            groups = self._groups(recipe.data, renderer)
             return OfflineSource(groups, groups_per_step=recipe.train.groups_per_step, seed=recipe.train.seed)
         assert self.scorer is not None
         return OnlineSource(
-            load_prompts(recipe.data, renderer, recipe.train.seed),
+            self._prompts(recipe.data, renderer, recipe.train.seed),
             LocalEngine(self.policy if self.world.size == 1 else self._policy(recipe.model.path)),
             self.scorer,
             sampling=recipe.sampling,
@@ -178,8 +179,21 @@ class Runner:
             return None
         renderer = make_renderer(self.policy, evaluation.data)
         if self.recipe.sampling is None:
-            return load_groups(evaluation.data, renderer, self.objective)
-        return load_prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
+            return self._groups(evaluation.data, renderer)
+        return self._prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
+
+    def _groups(self, data: DataConfig, renderer: Renderer) -> list[Group]:
+        groups = load_groups(data, renderer, self.objective)
+        check_room(
+            self.policy, ((g.origin, len(g.prompt_ids) + len(c.token_ids)) for g in groups for c in g.completions)
+        )
+        return groups
+
+    def _prompts(self, data: DataConfig, renderer: Renderer, seed: int) -> list[PromptRow]:
+        prompts, sampling = load_prompts(data, renderer, seed), self.recipe.sampling
+        assert sampling is not None
+        check_room(self.policy, ((p.origin, len(p.prompt_ids) + sampling.max_new_tokens) for p in prompts))
+        return prompts
 
     def _whole_policy(self) -> Policy:
         """The policy, or an unsharded copy of it where it is sharded."""
@@ -233,6 +247,11 @@ def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[Prompt
 def load_groups(data: DataConfig, renderer: Renderer, objective: Objective) -> list[Group]:
     """Groups of given responses, of a kind that the objective can learn from."""
     reads_scores = type(objective).__name__ != "SFT"
+    if not reads_scores and data.kind not in (None, "demonstration"):
+        raise ConfigError(
+            f"data.kind = {data.kind!r}: sft learns every response it is given, so its rows are demonstrations; "
+            "leave data.kind out, and of pairs and candidates the best response is taken"
+        )
     kind = data.kind or (None if reads_scores else "demonstration")
     records = _records(data, kind)
     found = records[0].kind
@@ -242,6 +261,16 @@ def load_groups(data: DataConfig, renderer: Renderer, objective: Objective) -> l
             "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: sft"
         )
     return [renderer.group(record) for record in records]
+
+
+def check_room(policy: Policy, lengths: Iterable[tuple[str, int]]) -> None:
+    """DataError for the first of these (origin, tokens of prompt and response) that the model has no positions for."""
+    for origin, tokens in lengths:
+        if policy.positions is not None and tokens > policy.positions:
+            raise DataError(
+                f"{origin}: prompt and response come to {tokens} tokens, the model has {policy.positions} positions: "
+                "sample fewer tokens, set data.max_prompt_tokens and data.max_response_tokens, or remove the row"
+            )
 
 
 def _records(data: DataConfig, kind: Any) -> list[Record]:

@@ -89,6 +89,8 @@ def test_a_scores_table_shows_the_rewards_own_numbers(tiny, capsys):
         (["train", "tiny_grpo", "--train.steps"], "has no value"),
         (["train", "--resume", "nowhere"], "nowhere"),
         (["explain", "grop"], "Did you mean `grpo`?"),
+        (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--size", "0"], "data.size = 0"),
+        (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--samples", "0"], "sampling.k = 0"),
         (["evaluate", "./nowhere", "--data", "sums", "--reward", "exact_answer"], "nowhere"),
         (["get-model", "smolm", "somewhere"], "smollm2-135m-instruct"),
     ],
@@ -100,3 +102,17 @@ def test_mistakes_get_one_clear_line(arguments, message, capsys, tmp_path, monke
     assert error.startswith("error: ")
     assert message in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_that_changed_nothing_is_said_at_the_terminal(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "same.py").write_text("def same(row, text):\n    return 1\n")
+    arguments = ["train", "tiny_grpo", "--reward.name", "./same.py:same", "--train.steps", "2", "--run", "run"]
+    assert main([*arguments, "--data.size", "5", "--evaluate", "null", "--train.groups_per_step", "2"]) == 0
+    assert "warning: no_signal at 2 steps, the first: step 0 changed nothing" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_written_is_one_clear_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "tiny_grpo", "--run", "/proc/run"]) == 2
+    assert capsys.readouterr().err.startswith("error: No such file or directory: /proc/run")

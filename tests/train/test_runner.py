@@ -134,7 +134,7 @@ def test_a_reward_that_raises_shows_the_sample_and_the_run_says_it_failed(files,
     [
         ({"optimiser": {}}, "Did you mean `optimizer`"),
         ({"objective": {"name": "grpo", "clip_hi": 0.2}}, r"objective.clip_hi.*Did you mean `clip_high`"),
-        ({"objective": {"name": "gppo"}}, "Did you mean `grpo`"),
+        ({"objective": {"name": "grpoo"}}, "Did you mean `grpo`"),
         ({"train": {"steps": "many"}}, "train.steps"),
         ({"train": {"steps": 0}}, "train.steps = 0, must be 1 or more"),
         ({"reward": None}, "sampled candidates need both"),
@@ -152,6 +152,71 @@ def test_the_wrong_kind_of_data_is_named(files, tmp_path):
     recipe["data"] = {"path": str(files / "sft.jsonl")}
     with pytest.raises(DataError, match=r"sft.jsonl:1.*demonstration.*chosen/rejected"):
         finish(recipe, tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", ["pair", "candidates", "prompt"])
+def test_sft_does_not_learn_what_the_data_marks_as_worse(kind, files, tmp_path):
+    recipe = settings("sft", files)
+    recipe["data"] = {"path": str(files / "dpo.jsonl"), "kind": kind}
+    with pytest.raises(ConfigError, match=f"data.kind = '{kind}': sft learns every response"):
+        finish(recipe, tmp_path / "run")
+
+
+def test_rows_beyond_the_models_positions_are_named_before_training(files, tmp_path):
+    long = {"prompt": "1" * 600, "completion": "1"}
+    (files / "sft.jsonl").write_text(json.dumps(long) + "\n")
+    with pytest.raises(DataError, match=r"sft.jsonl:1: prompt and response come to 602 tokens.* 512 positions"):
+        finish(settings("sft", files), tmp_path / "given")
+    recipe = settings("grpo", files)
+    recipe["sampling"] = {"k": 2, "max_new_tokens": 600}
+    with pytest.raises(DataError, match=r"sums:0: .* 604 tokens, the model has 512 positions"):
+        finish(recipe, tmp_path / "sampled")
+
+
+def test_an_overwritten_run_starts_from_a_model_of_its_own_seed(files, tmp_path):
+    finish(settings("sft", files, steps=1), tmp_path / "run")
+    finish(settings("sft", files, steps=1, seed=5), tmp_path / "run", overwrite=True)
+    finish(settings("sft", files, steps=1, seed=5), tmp_path / "fresh")
+    again, fresh = weights(tmp_path / "run"), weights(tmp_path / "fresh")
+    assert all(torch.equal(again[key], fresh[key]) for key in fresh)
+
+
+def test_weights_that_diverged_are_not_saved(files, tmp_path):
+    runner = Runner(recipe_of(settings("sft", files, steps=1)), tmp_path / "run")
+    steps = runner.steps()
+    next(steps)
+    with torch.no_grad():
+        runner.policy.parameters()[3][0] = torch.inf  # as a step that was far too large leaves them
+    with pytest.raises(
+        GroupwiseError, match=r"after step 0, 1 tensors of weights are NaN or infinite, .*learning_rate"
+    ):
+        next(steps)
+    assert read_run(tmp_path / "run").state == "failed"
+    assert not read_run(tmp_path / "run").checkpoints()
+    assert not (tmp_path / "run" / "model").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_damaged_checkpoint_is_named_with_a_way_out(damage, files, tmp_path):
+    recipe = settings("sft", files, steps=2)
+    finish(recipe, tmp_path / "run")
+    saved = tmp_path / "run" / "checkpoints" / "step_00000002" / "model" / "trained.safetensors"
+    if damage == "missing":
+        saved.unlink()
+    else:
+        saved.write_bytes(saved.read_bytes()[:-100])
+    with pytest.raises(DataError, match=r"step_00000002 cannot be gone on with .*remove this checkpoint"):
+        finish(recipe, tmp_path / "run", resume=True)
+
+
+def test_why_completions_are_unjudged_stands_in_the_events(files, tmp_path):
+    (tmp_path / "odd.py").write_text("def odd(row, text):\n    return len(text) if row['answer'] > '5' else 1 / 0\n")
+    recipe = settings("grpo", files, steps=1)
+    recipe["reward"] = {"name": f"{tmp_path}/odd.py:odd", "on_error": "unjudged"}
+    finish(recipe, tmp_path / "run")
+    event = next(event for event in read_run(tmp_path / "run").events() if event.kind == "unjudged")
+    assert "the first: sums:" in event.message
+    assert "ZeroDivisionError" in event.message
 
 
 @pytest.mark.parametrize("path", sorted(recipe_directory().glob("*.yaml")), ids=lambda path: path.stem)

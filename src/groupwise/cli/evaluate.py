@@ -13,7 +13,7 @@ from groupwise.evaluate.sampled import Sampled, evaluate_sampled
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
 from groupwise.recipe import DataConfig, RewardConfig
-from groupwise.runner import load_prompts, make_renderer, make_scorer
+from groupwise.runner import check_room, load_prompts, make_renderer, make_scorer
 
 TAKES_SETTINGS = True
 
@@ -38,18 +38,22 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Score greedy and sampled completions."""
     quiet_libraries()
     task = is_task(options.data)
-    size = options.size or (200 if task else None)
+    size = 200 if task and options.size is None else options.size
     given: dict[str, Any] = {
         "data": {"task" if task else "path": options.data, "size": size, "split": "heldout" if task else "train"},
         "reward": {"name": options.reward},
     }
     given = override(given, parse_overrides(rest))
     data, reward = build(DataConfig, given["data"], "data"), build(RewardConfig, given["reward"], "reward")
+    ways = {
+        name: Sampling(k=k, max_new_tokens=options.max_new_tokens, temperature=temperature)
+        for name, k, temperature in (("greedy", 1, 0.0), ("sampled", options.samples, options.temperature))
+    }
     policy = Policy.load(Path(options.model) if Path(options.model).is_dir() else options.model)
     prompts, scorer = load_prompts(data, make_renderer(policy, data), options.seed), make_scorer(reward)
+    check_room(policy, ((prompt.origin, len(prompt.prompt_ids) + options.max_new_tokens) for prompt in prompts))
     found: dict[str, Sampled] = {}
-    for name, k, temperature in (("greedy", 1, 0.0), ("sampled", options.samples, options.temperature)):
-        sampling = Sampling(k=k, max_new_tokens=options.max_new_tokens, temperature=temperature)
+    for name, sampling in ways.items():
         found[name] = evaluate_sampled(policy, prompts, scorer, sampling=sampling, seed=options.seed)
     if options.json:
         print_json({"model": options.model, "prompts": len(prompts), **{n: _plain(s) for n, s in found.items()}})

@@ -10,6 +10,7 @@ from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
+from groupwise.runner import check_room
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +30,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Print completions."""
     quiet_libraries()
-    policy = Policy.load(Path(options.model) if Path(options.model).is_dir() else options.model)
-    renderer = Renderer(policy.tokenizer)
     sampling = Sampling(
         k=options.k,
         max_new_tokens=options.max_new_tokens,
@@ -39,7 +38,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         top_k=options.top_k,
         stop=tuple(options.stop),
     )
+    policy = Policy.load(Path(options.model) if Path(options.model).is_dir() else options.model)
+    renderer = Renderer(policy.tokenizer)
     prompts = [renderer.prompt_ids(prompt) for prompt in options.prompt]
+    lengths = (
+        (repr(p[:40]), len(ids) + sampling.max_new_tokens) for p, ids in zip(options.prompt, prompts, strict=True)
+    )
+    check_room(policy, lengths)
     seeds = [stable_seed(options.seed, i) for i in range(len(prompts))]
     found = LocalEngine(policy).generate(prompts, sampling, seeds=seeds)
     if options.json:

@@ -11,7 +11,8 @@ from groupwise.errors import ConfigError
 from groupwise.models.quiet import quiet_libraries
 from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
 from groupwise.runner import Runner
-from groupwise.runs.read import read_config
+from groupwise.runs.read import read_config, read_run
+from groupwise.runs.schema import Event
 from groupwise.train.distributed import leave_world
 
 TAKES_SETTINGS = True
@@ -45,10 +46,24 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     finally:
         leave_world()
     if leads:
+        for line in _warnings(directory):
+            tell(line)
         say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
         say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
         say(f"next:  groupwise sample {directory / 'model'} 'your prompt'")
     return 0
+
+
+def _warnings(directory: Path) -> list[str]:
+    """What the run warned of: a line for each kind, with how often and the first message."""
+    found: dict[str, list[Event]] = {}
+    for event in read_run(directory).events():
+        if event.level != "info":
+            found.setdefault(event.kind, []).append(event)
+    return [
+        f"warning: {kind} at {len(events)} {'step' if len(events) == 1 else 'steps'}, the first: {events[0].message}"
+        for kind, events in found.items()
+    ]
 
 
 def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe, Path]:

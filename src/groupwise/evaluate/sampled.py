@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from groupwise.candidates import Completion, Group
+from groupwise.candidates import Completion, Group, why_unjudged
 from groupwise.data.batch import collate
 from groupwise.data.prompts import PromptRow
 from groupwise.engines.local import LocalEngine
@@ -71,7 +71,10 @@ def evaluate_sampled(
     scores = [[c.score for c in group.completions if c.score is not None] for group in groups]
     scored = [found for found in scores if found]
     if not scored:
-        raise RewardError(f"none of the {len(rows)} completions could be judged: there is no score to report")
+        raise RewardError(
+            f"none of the {len(rows)} completions could be judged, so there is no score to report; "
+            f"the first: {why_unjudged(groups)}"
+        )
     every = [completion for group in groups for completion in group.completions]
     kl_token, kl_completion = _kl(policy, reference, groups) if reference is not None else (None, None)
     return Sampled(
@@ -89,7 +92,10 @@ def evaluate_sampled(
 
 
 def _group(prompt: PromptRow, completions: Sequence[Completion], judgements: Sequence[Judgement]) -> Group:
-    scored = (replace(c, score=j.score, score_parts=j.parts) for c, j in zip(completions, judgements, strict=True))
+    scored = (
+        replace(c, score=j.score, score_parts=j.parts, unjudged=j.error)
+        for c, j in zip(completions, judgements, strict=True)
+    )
     return Group(
         prompt_ids=prompt.prompt_ids,
         prompt=prompt.prompt,

@@ -20,15 +20,6 @@ from groupwise.models.probe import probe_batch
 from groupwise.models.sharding import like, whole
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoraConfig:
-    """Low-rank adapters (arXiv:2106.09685): only `B A x * alpha / rank` is trained beside each frozen layer."""
-
-    rank: int = 16  # width of A and B
-    alpha: float = 32.0  # scale of the update; twice the rank is usual
-    target_modules: str | list[str] = "all-linear"  # names of layers, or all linear layers but the output's
-
-
 class TokenLogProbs(nn.Module):
     """A causal model whose forward returns the log-probabilities of chosen tokens and never holds the logits."""
 
@@ -55,7 +46,7 @@ class TokenLogProbs(nn.Module):
         return decoder
 
 
-class Policy:
+class Policy(Trained):
     """A causal language model of transformers with its tokenizer.
 
     `log_probs` computes each prompt once for all its responses where the model's attention allows it; this
@@ -68,11 +59,9 @@ class Policy:
     ) -> None:
         _switch_dropout_off(model)
         _train_only_checkpointed_layers(model)
-        self.model, self.tokenizer, self.autocast = model, tokenizer, autocast
-        self.module = TokenLogProbs(model)
+        super().__init__(model, tokenizer, TokenLogProbs(model), autocast=autocast)
         self.temperature = 1.0  # of the distribution whose log-probabilities are returned
         self.shares_prompts = False
-        self.notes: list[str] = []  # what a user should know about how this model is run
         probe = probe_batch(model.config.get_text_config().vocab_size, self.device)
         self._check_head(probe)
         if share_prompts:
@@ -89,51 +78,13 @@ class Policy:
         device: str | None = None,
         share_prompts: bool = True,
     ) -> "Policy":
-        """A hub id or a local folder, as a model to train.
-
-        `dtype="bfloat16"` computes in bfloat16 and keeps the trained parameters in float32 (a step of
-        1e-6 is lost in bfloat16's 8 bits); parameters that an adapter leaves frozen are held in bfloat16.
-        """
-        if dtype not in ("float32", "bfloat16", "float64"):
-            raise ConfigError(f'model.dtype = "{dtype}", must be one of float32, bfloat16, float64')
-        device = device or default_device()
-        stored = torch.float64 if dtype == "float64" else torch.float32
-        if dtype == "bfloat16" and lora is not None:
-            stored = torch.bfloat16
+        """A hub id or a local folder, as a model to train: see `Loading`."""
+        loading = Loading(dtype=dtype, lora=lora, gradient_checkpointing=gradient_checkpointing, device=device)
         tokenizer = load_tokenizer(path)
-        model = load_model(path, dtype=stored)
+        model = load_model(path, dtype=loading.stored)
         check_vocabulary(model, tokenizer, path)
-        if lora is not None:
-            model = _with_adapters(model, lora, path)
-        model.to(device)
-        if gradient_checkpointing:
-            if lora is not None:
-                model.enable_input_require_grads()
-            # transformers has renamed it; the older name warns
-            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
-            enable({"use_reentrant": False})
-        autocast = torch.bfloat16 if dtype == "bfloat16" else None
-        return cls(model, tokenizer, autocast=autocast, share_prompts=share_prompts)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        device: torch.device = next(self.model.parameters()).device
-        return device
-
-    @property
-    def adapted(self) -> bool:
-        """Whether only adapters are trained."""
-        return hasattr(self.model, "peft_config")
-
-    @property
-    def sharded(self) -> bool:
-        """Whether the parameters lie in shards over several ranks."""
-        return any(hasattr(p, "device_mesh") for p in self.module.parameters())
-
-    def parameters(self) -> list[nn.Parameter]:
-        """The parameters that are trained."""
-        return [p for p in self.module.parameters() if p.requires_grad]
+        model = loading.apply(model, path, "CAUSAL_LM")
+        return cls(model, tokenizer, autocast=loading.autocast, share_prompts=share_prompts)
 
     def log_probs(self, batch: Batch) -> Float[Tensor, "N T"]:
         """Log-probability of each response token under the mask, given its prompt and what stands before; else 0."""
@@ -161,35 +112,6 @@ class Policy:
         model.save_pretrained(directory)
         model.config._attn_implementation = attention
         self.tokenizer.save_pretrained(directory)
-
-    def trained_state(self) -> dict[str, Tensor]:
-        """The trained parameters by name, whole and on the CPU. A collective where the policy is sharded."""
-        trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
-        return {name: whole(p.detach()).cpu() for name, p in trained}
-
-    @torch.no_grad()
-    def set_trained_state(self, state: Mapping[str, Tensor]) -> None:
-        """Take over what `trained_state` gave; ModelError if it is another model's."""
-        trained = {name: p for name, p in self.module.named_parameters() if p.requires_grad}
-        if trained.keys() != state.keys():
-            names = ", ".join(sorted(trained.keys() ^ state.keys())[:4])
-            raise ModelError(f"the saved parameters are not this model's: they differ in {names}")
-        for name, parameter in trained.items():
-            if parameter.shape != state[name].shape:
-                found = f"{list(state[name].shape)} saved, {list(parameter.shape)} in the model"
-                raise ModelError(f"the saved parameters are not this model's: {name} has shape {found}")
-            parameter.copy_(like(state[name], parameter))
-
-    def layers(self) -> list[nn.Module]:
-        """The repeated blocks of the decoder, in order: what is sharded one by one."""
-        blocks = [list(m) for m in self.module.decoder.modules() if isinstance(m, nn.ModuleList)]
-        return max(blocks, key=len)
-
-    @contextlib.contextmanager
-    def computing(self) -> Iterator[None]:
-        """The precision that forward passes run in."""
-        with torch.autocast(self.device.type, dtype=self.autocast or torch.bfloat16, enabled=self.autocast is not None):
-            yield
 
     @torch.no_grad()
     def _check_head(self, batch: Batch) -> None:
@@ -246,44 +168,7 @@ class Policy:
         return "" if difference <= self._tolerance else f"log-probabilities differ by {difference:.2g}"
 
 
-def default_device() -> str:
-    """cuda, mps or cpu: the first there is."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def _slides(config: Any) -> bool:
     """Whether some layer attends to a sliding window."""
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
     return bool(getattr(config, "sliding_window", None)) and "sliding_attention" in kinds
-
-
-def _switch_dropout_off(model: nn.Module) -> None:
-    """Evaluation mode, and every rate to 0: some layers must later be told that they train, see below."""
-    model.eval()
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
-        for name, value in vars(module).items():
-            if "dropout" in name and isinstance(value, float):
-                setattr(module, name, 0.0)
-
-
-def _train_only_checkpointed_layers(model: nn.Module) -> None:
-    """transformers recomputes a layer in the backward pass only where its own `training` flag is on."""
-    for module in model.modules():
-        if getattr(module, "gradient_checkpointing", False):
-            module.training = True
-
-
-def _with_adapters(model: Any, lora: LoraConfig, path: str | Path) -> Any:
-    try:
-        import peft
-    except ImportError as error:
-        raise MissingExtra("peft", "lora", "model.lora") from error
-    model.config._name_or_path = str(path)
-    config = peft.LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=0.0, target_modules=lora.target_modules, task_type="CAUSAL_LM"
-    )
-    return peft.get_peft_model(model, config)

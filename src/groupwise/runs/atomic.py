@@ -37,7 +37,7 @@ def write_file(path: Path, text: str, *, durable: bool = True) -> None:
         _sync(path.parent)
 
 
-def write_atomically(directory: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(directory: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a new directory beside `directory`, wait for the disk, then put it in place by its name.
 
     Where `directory` exists it is replaced. A stop at any moment leaves the old one or the new one, whole;

@@ -18,6 +18,7 @@ GROUPS = "groups.jsonl"
 EVENTS = "events.jsonl"
 CHECKPOINTS = "checkpoints"
 MODEL = "model"
+BASE = "base"
 LOCK = ".lock"
 
 State = Literal["running", "finished", "failed", "interrupted"]
@@ -149,6 +150,7 @@ FILES: Mapping[str, str] = {
     EVENTS: "one line for each warning or other event",
     f"{CHECKPOINTS}/step_00000100/": "what training goes on from after 100 steps; a directory of this name is whole",
     f"{MODEL}/": "the trained model, an ordinary Hugging Face folder; written at the end",
+    f"{BASE}/": "with `model.path: tiny`, the model that was made and that training started from",
     LOCK: "held by the process that writes the run, as a POSIX record lock",
 }
 """Path in the run directory to what it is."""

@@ -18,6 +18,7 @@ from groupwise.runs import atomic, lock
 from groupwise.runs.environment import this_process
 from groupwise.runs.read import parse_line, read_config, read_environment
 from groupwise.runs.schema import (
+    BASE,
     CHECKPOINTS,
     CONFIG,
     ENVIRONMENT,
@@ -73,7 +74,7 @@ class Run:
         _refuse(path, overwrite)
         path.mkdir(parents=True, exist_ok=True)
         with lock.acquired(path):
-            for name in (STATUS, *LOGS, ENVIRONMENT, CHECKPOINTS, MODEL, CONFIG):
+            for name in (STATUS, *LOGS, ENVIRONMENT, CHECKPOINTS, MODEL, BASE, CONFIG):
                 _discard(path / name)
             atomic.write_file(path / CONFIG, text)
             return cls._start(path, config, step=0, processes=[this_process(0, devices)])
@@ -163,6 +164,11 @@ class Run:
         atomic.write_atomically(self.path / MODEL, write)
         return self.path / MODEL
 
+    def save_base(self, write: Callable[[Path], object]) -> Path:
+        """The model that training starts from, where the run makes it itself, filled by `write`."""
+        atomic.write_atomically(self.path / BASE, write)
+        return self.path / BASE
+
     def finish(self, state: State = "finished", **summary: Any) -> None:
         """Close the run. `summary` holds what it came to."""
         self._close(state, summary=summary)
@@ -235,7 +241,8 @@ def _refuse(path: Path, overwrite: bool) -> None:
     found = {item.name for item in path.iterdir()} if path.exists() else set()
     if CONFIG in found and not overwrite:
         raise ConfigError(
-            f"{path} already holds a run: go on with it by `--resume {path}`, or choose another directory"
+            f"{path} already holds a run: go on with it by `--resume {path}`, replace it by `--overwrite`, "
+            "or choose another directory"
         )
     if CONFIG not in found and found.difference(ours):
         raise ConfigError(f"{path} holds files that are not a run's ({min(found)}): choose another directory")

@@ -111,4 +111,4 @@ class OnlineSource:
 
 
 def _judged(completion: Completion, judgement: Judgement) -> Completion:
-    return replace(completion, score=judgement.score, score_parts=judgement.parts)
+    return replace(completion, score=judgement.score, score_parts=judgement.parts, unjudged=judgement.error)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groupwise.candidates import Group, Loss, Objective
+from groupwise.candidates import Group, Loss, Objective, why_unjudged
 from groupwise.data.batch import Batch, collate, micro_batches
 from groupwise.errors import ConfigError, TrainingError
 from groupwise.models.policy import Policy
@@ -95,8 +95,8 @@ def _batch(groups: Sequence[Group], policy: Policy, step: int) -> Batch:
     if not batch.responses:
         count = sum(len(group.completions) for group in groups)
         raise TrainingError(
-            f"step {step}: none of the {count} completions could be judged, so there is nothing to learn from: "
-            "see what the reward says of them in groups.jsonl and events.jsonl"
+            f"step {step}: none of the {count} completions could be judged, so there is nothing to learn from; "
+            f"the first: {why_unjudged(groups)}"
         )
     return batch
 

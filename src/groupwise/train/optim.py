@@ -11,6 +11,8 @@ from torch import nn
 from groupwise.errors import ConfigError
 from groupwise.models.sharding import like, whole
 
+LARGEST = 1e3  # learning rate: above it nothing but overflow is to be had
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptimizerConfig:
@@ -25,13 +27,21 @@ class OptimizerConfig:
     final: float = 0.0  # share of the rate left at the last step
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise ConfigError(f"optimizer.learning_rate = {self.learning_rate}, must be above 0")
+        if not 0 < self.learning_rate <= LARGEST:
+            raise ConfigError(
+                f"optimizer.learning_rate = {self.learning_rate}, must be above 0 and at most {LARGEST:g}: "
+                "it is about how far a step moves every weight"
+            )
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ConfigError(f"optimizer.betas = {self.betas}, each must be from 0 to below 1")
         for name in ("eps", "weight_decay", "warmup_steps"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"optimizer.{name} = {getattr(self, name)}, must be 0 or more")
+        if not self.learning_rate * self.weight_decay <= 1:
+            raise ConfigError(
+                f"optimizer.weight_decay = {self.weight_decay} with learning_rate = {self.learning_rate} takes more than "
+                "the whole weight away at a step: their product must be at most 1"
+            )
         if not 0 <= self.final <= 1:
             raise ConfigError(f"optimizer.final = {self.final}, must be in [0, 1]: a share of the learning rate")
         if self.final and self.schedule == "constant":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from groupwise.candidates import Completion, Group, Loss, Mean
+from groupwise.candidates import Completion, Group, Loss, Mean, why_unjudged
 from groupwise.data.batch import Batch
 from groupwise.functional.groups import has_signal
 from groupwise.runs.schema import CompletionRecord, GroupRecord
@@ -99,7 +99,7 @@ def report_step(
     }
     metrics["tokens/per_second"] = metrics["tokens/computed"] / max(sum(clock.seconds.values()), 1e-9)
     if this_world().leads:
-        _warn(run, step, metrics, len(completions))
+        _warn(run, step, metrics, groups)
         run.log_groups(step, [_group_record(step, g, group, stats) for g, group in enumerate(groups)])
         run.log(step, metrics)
     return StepReport(step, metrics, groups)
@@ -131,15 +131,16 @@ def _completions(completions: Sequence[Completion], stats: Stats) -> dict[str, f
     }
 
 
-def _warn(run: Run, step: int, metrics: Mapping[str, float], completions: int) -> None:
+def _warn(run: Run, step: int, metrics: Mapping[str, float], groups: Sequence[Group]) -> None:
     if metrics["optimizer/grad_norm"] == 0:
         cause = (
             "every group's scores are all equal" if not metrics["groups/with_signal"] else "the gradient is exactly 0"
         )
         run.event(step, "no_signal", f"step {step} changed nothing: {cause}")
-    unjudged = round(metrics["completions/unjudged"] * completions)
-    if unjudged:
-        run.event(step, "unjudged", f"{unjudged} of {completions} completions could not be judged and were left out")
+    scores = [completion.score for group in groups for completion in group.completions]
+    if None in scores:
+        count = f"{scores.count(None)} of {len(scores)} completions"
+        run.event(step, "unjudged", f"{count} could not be judged and were left out; the first: {why_unjudged(groups)}")
 
 
 def _group_record(step: int, g: int, group: Group, stats: Stats) -> GroupRecord:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from groupwise.errors import DataError, ModelError, TrainingError
 from groupwise.models.policy import Policy
 from groupwise.runs.write import Run
 from groupwise.train.checkpoint import load_state, save_state
@@ -17,6 +19,12 @@ WEIGHTS = "trained.safetensors"  # the parameters that are trained, by name: ada
 def save_checkpoint(run: Run, step: int, policy: Policy, optimizer: Optimizer, source: Source) -> None:
     """A checkpoint after `step` steps. With several ranks all take part and the leading one writes."""
     weights = policy.trained_state()
+    bad = [name for name, value in weights.items() if not value.isfinite().all()]
+    if bad:
+        raise TrainingError(
+            f"after step {step - 1}, {len(bad)} tensors of weights are NaN or infinite, the first {bad[0]}: training "
+            "diverged, and they are not saved; lower optimizer.learning_rate"
+        )
     moments = optimizer.state_dict()
     if this_world().leads:
         run.save_checkpoint(
@@ -38,9 +46,14 @@ def load_checkpoint(run: Run, policy: Policy, optimizer: Optimizer, source: Sour
     if newest is None:
         return
     state = load_state(newest, identity=_identity(run))
-    policy.set_trained_state(load_file(state.model / WEIGHTS))
-    optimizer.load_state_dict(state.optimizer)
-    source.load_state_dict(state.source)
+    try:
+        policy.set_trained_state(load_file(state.model / WEIGHTS))
+        optimizer.load_state_dict(state.optimizer)
+        source.load_state_dict(state.source)
+    except (OSError, SafetensorError, ModelError, ValueError, KeyError) as error:
+        raise DataError(
+            f"{newest} cannot be gone on with ({error}): remove this checkpoint to go on from an earlier one"
+        ) from error
     state.restore_random()
 
 
