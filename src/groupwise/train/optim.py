@@ -39,8 +39,8 @@ class OptimizerConfig:
                 raise ConfigError(f"optimizer.{name} = {getattr(self, name)}, must be 0 or more")
         if not self.learning_rate * self.weight_decay <= 1:
             raise ConfigError(
-                f"optimizer.weight_decay = {self.weight_decay} with learning_rate = {self.learning_rate} takes more than "
-                "the whole weight away at a step: their product must be at most 1"
+                f"optimizer.weight_decay = {self.weight_decay} with learning_rate = {self.learning_rate} takes more "
+                "than the whole weight away at a step: their product must be at most 1"
             )
         if not 0 <= self.final <= 1:
             raise ConfigError(f"optimizer.final = {self.final}, must be in [0, 1]: a share of the learning rate")
