@@ -87,7 +87,8 @@ class Mean:
         value = value.detach().double()
         if where is None:
             return cls(value.sum().item(), value.numel())
-        value, where = torch.broadcast_tensors(value, where)
+        shape = torch.broadcast_shapes(value.shape, where.shape)
+        value, where = value.expand(shape), where.expand(shape)
         return cls(torch.where(where, value, 0.0).sum().item(), where.sum().item())
 
     def __add__(self, other: "Mean") -> "Mean":

@@ -10,7 +10,7 @@ from groupwise.candidates import Need, Objective
 from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling, check_temperature
 from groupwise.errors import ConfigError, did_you_mean
-from groupwise.models.policy import LoraConfig
+from groupwise.models.trained import LoraConfig
 from groupwise.registry import find_objective
 from groupwise.train.loop import TrainConfig
 from groupwise.train.optim import OptimizerConfig

@@ -9,10 +9,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from groupwise.errors import ConfigError, ModelError
-from groupwise.models.policy import LoraConfig, Policy
+from groupwise.models.policy import Policy
 from groupwise.models.prefix import ATTENTION
 from groupwise.models.probe import probe_batch
 from groupwise.models.tiny import make_tiny
+from groupwise.models.trained import LoraConfig
 
 # peft asks transformers by a name that is being renamed
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")

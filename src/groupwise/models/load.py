@@ -10,8 +10,8 @@ from groupwise.data.template import ChatTemplate
 from groupwise.errors import ModelError
 
 
-def load_tokenizer(path: str | Path) -> Any:
-    """The folder's tokenizer; it must have an end-of-text token."""
+def load_tokenizer(path: str | Path, *, end: str = "") -> Any:
+    """The folder's tokenizer; it must have an end-of-text token, or the special token named `end` in its place."""
     from transformers import AutoTokenizer
 
     _check_exists(path)
@@ -22,6 +22,8 @@ def load_tokenizer(path: str | Path) -> Any:
             f"model.path = {str(path)!r} holds no tokenizer that transformers can read ({_first_line(error)}): "
             "save one there with tokenizer.save_pretrained(...)"
         ) from error
+    if tokenizer.eos_token_id is None and end and getattr(tokenizer, end, None):
+        tokenizer.eos_token = getattr(tokenizer, end)
     if tokenizer.eos_token_id is None:
         raise ModelError(
             f"the tokenizer of {str(path)!r} has no end-of-text token: set tokenizer.eos_token and save it"
@@ -53,6 +55,53 @@ def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
             f"model.path = {str(path)!r} has NaN or infinite weights in {len(bad)} tensors, the first {bad[0]}: "
             "the file is damaged or an earlier training run diverged; take another checkpoint"
         )
+    return model
+
+
+def load_scalar_tokenizer(path: str | Path) -> Any:
+    """The folder's tokenizer with a padding token of its own.
+
+    transformers reads a row's score before its padding: were that the end token, an answer's own end would be
+    taken for padding. An encoder's separator is its end token.
+    """
+    tokenizer = load_tokenizer(path, end="sep_token")
+    if tokenizer.pad_token_id in (None, tokenizer.eos_token_id):
+        others = [t for t in (tokenizer.unk_token, tokenizer.bos_token) if t not in (None, tokenizer.eos_token)]
+        if others:
+            tokenizer.pad_token = others[0]
+        else:
+            tokenizer.add_special_tokens({"pad_token": "<|pad|>"})
+    return tokenizer
+
+
+def load_scalar(path: str | Path, tokenizer: Any, *, dtype: torch.dtype, new_head: bool) -> Any:
+    """The sequence-classification model with one label, its padding token set; `new_head` starts the head at 0."""
+    from safetensors import SafetensorError
+    from transformers import AutoModelForSequenceClassification
+
+    _check_exists(path)
+    try:
+        model, loading = AutoModelForSequenceClassification.from_pretrained(
+            path, dtype=dtype, num_labels=1, output_loading_info=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ModelError(
+            f"model.path = {str(path)!r} cannot be read as a model with a scalar head: {_first_line(error)}"
+        ) from error
+    missing = sorted(loading["missing_keys"])
+    head = [name for name in missing if name.split(".")[0] in ("score", "classifier", "pre_classifier", "pooler")]
+    if missing and (len(head) < len(missing) or not new_head):
+        raise ModelError(
+            f"model.path = {str(path)!r} has no scalar head (it lacks {missing[0]}): give a reward model, such as one "
+            "trained with objective.name: reward_model"
+        )
+    if missing:
+        last = getattr(model, "score", None) or getattr(model, "classifier", None)
+        for parameter in last.parameters() if isinstance(last, torch.nn.Linear) else ():
+            torch.nn.init.zeros_(parameter)
+    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(len(tokenizer))
+    model.config.pad_token_id = tokenizer.pad_token_id
     return model
 
 

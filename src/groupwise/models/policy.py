@@ -2,8 +2,8 @@
 
 import contextlib
 import copy
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from groupwise.candidates import Candidates, Need
 from groupwise.data.batch import Batch
-from groupwise.errors import ConfigError, MissingExtra, ModelError
+from groupwise.errors import ModelError
 from groupwise.models.head import Head
 from groupwise.models.load import check_vocabulary, load_model, load_tokenizer
 from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttentionError, gather, register
 from groupwise.models.probe import probe_batch
-from groupwise.models.sharding import like, whole
+from groupwise.models.trained import Loading, LoraConfig, Trained
 
 
 class TokenLogProbs(nn.Module):
@@ -27,12 +28,19 @@ class TokenLogProbs(nn.Module):
         super().__init__()
         self.causal_model = causal_model
         self.head = Head(causal_model)
+        self.value_head: nn.Linear | None = None
 
-    def forward(self, layout: PackedRow | PaddedRows, *, temperature: float = 1.0) -> Float[Tensor, "M"]:
-        """log-probability of each of the layout's targets."""
+    def forward(
+        self, layout: PackedRow | PaddedRows, *, temperature: float = 1.0
+    ) -> tuple[Float[Tensor, "M"], Float[Tensor, "M"] | None]:
+        """log-probability of each of the layout's targets, and what the value head expects before it."""
         hidden = self.decoder(use_cache=False, **layout.inputs).last_hidden_state
         scored = gather(hidden.flatten(0, 1), layout.predict_from)
-        return self.head.log_probs(scored, layout.targets, temperature=temperature)
+        logp = self.head.log_probs(scored, layout.targets, temperature=temperature)
+        if self.value_head is None:
+            return logp, None
+        with torch.autocast(scored.device.type, enabled=False):
+            return logp, self.value_head(scored.to(self.value_head.weight.dtype))[:, 0]
 
     @property
     def decoder(self) -> nn.Module:
@@ -57,9 +65,8 @@ class Policy(Trained):
     def __init__(
         self, model: Any, tokenizer: Any, *, autocast: torch.dtype | None = None, share_prompts: bool = True
     ) -> None:
-        _switch_dropout_off(model)
-        _train_only_checkpointed_layers(model)
         super().__init__(model, tokenizer, TokenLogProbs(model), autocast=autocast)
+        self.module: TokenLogProbs
         self.temperature = 1.0  # of the distribution whose log-probabilities are returned
         self.shares_prompts = False
         probe = probe_batch(model.config.get_text_config().vocab_size, self.device)
@@ -88,14 +95,38 @@ class Policy(Trained):
 
     def log_probs(self, batch: Batch) -> Float[Tensor, "N T"]:
         """Log-probability of each response token under the mask, given its prompt and what stands before; else 0."""
-        layout = PackedRow if self.shares_prompts else PaddedRows
-        return self._log_probs(batch, layout(batch, self.device))
+        return self._forward(batch, self._layout(batch))[0]
 
-    def _log_probs(self, batch: Batch, layout: PackedRow | PaddedRows) -> Float[Tensor, "N T"]:
+    def read(self, batch: Batch, needs: Need = Need.NONE) -> Candidates:
+        """The batch's candidates with `logp`, and `value` if it is needed, of one forward pass."""
+        logp, value = self._forward(batch, self._layout(batch))
+        if Need.VALUE not in needs:
+            return replace(batch.candidates, logp=logp)
+        assert value is not None, "the objective needs a critic: call add_value_head()"
+        return replace(batch.candidates, logp=logp, value=value)
+
+    def add_value_head(self) -> None:
+        """A critic on the policy's own trunk: V(prompt, tokens so far) = v h + b, which expects 0 at first."""
+        embedding = self.model.get_input_embeddings().weight
+        stored = torch.float64 if embedding.dtype == torch.float64 else torch.float32
+        head = nn.Linear(self.model.config.get_text_config().hidden_size, 1, device=self.device, dtype=stored)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        self.module.value_head = head
+
+    def _layout(self, batch: Batch) -> PackedRow | PaddedRows:
+        return (PackedRow if self.shares_prompts else PaddedRows)(batch, self.device)
+
+    def _forward(self, batch: Batch, layout: PackedRow | PaddedRows) -> tuple[Tensor, Tensor | None]:
+        """Log-probabilities and values as `[N, T]`."""
         mask = batch.candidates.mask
         with self.computing():
-            values: Tensor = self.module(layout, temperature=self.temperature)
-        return values.new_zeros(mask.shape).masked_scatter(mask, values)
+            logp, value = self.module(layout, temperature=self.temperature)
+        zeros = logp.new_zeros(mask.shape)
+        return zeros.masked_scatter(mask, logp), None if value is None else zeros.masked_scatter(mask, value.to(logp))
+
+    def _log_probs(self, batch: Batch, layout: PackedRow | PaddedRows) -> Float[Tensor, "N T"]:
+        return self._forward(batch, layout)[0]
 
     @contextlib.contextmanager
     def reference_view(self) -> Iterator["Policy"]:

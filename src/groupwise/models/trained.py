@@ -1,0 +1,170 @@
+"""What a model that is trained has in common, whatever it is read for: parameters, their state, precision, adapters."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from groupwise.errors import ConfigError, MissingExtra, ModelError
+from groupwise.models.sharding import like, whole
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoraConfig:
+    """Low-rank adapters (arXiv:2106.09685): only `B A x * alpha / rank` is trained beside each frozen layer."""
+
+    rank: int = 16  # width of A and B
+    alpha: float = 32.0  # scale of the update; twice the rank is usual
+    target_modules: str | list[str] = "all-linear"  # names of layers, or all linear layers but the output's
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loading:
+    """In what form a model is loaded for training.
+
+    `dtype="bfloat16"` computes in bfloat16 and keeps the trained parameters in float32 (a step of 1e-6 is lost in
+    bfloat16's 8 bits); parameters that an adapter leaves frozen are held in bfloat16.
+    """
+
+    dtype: str = "float32"
+    lora: LoraConfig | None = None
+    gradient_checkpointing: bool = False
+    device: str | None = None  # None: the first there is of cuda, mps, cpu
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float32", "bfloat16", "float64"):
+            raise ConfigError(f'model.dtype = "{self.dtype}", must be one of float32, bfloat16, float64')
+
+    @property
+    def stored(self) -> torch.dtype:
+        """What the parameters are held in."""
+        if self.dtype == "float64":
+            return torch.float64
+        return torch.bfloat16 if self.dtype == "bfloat16" and self.lora is not None else torch.float32
+
+    @property
+    def autocast(self) -> torch.dtype | None:
+        """What forward passes compute in, where it is not what the parameters are held in."""
+        return torch.bfloat16 if self.dtype == "bfloat16" else None
+
+    def apply(self, model: Any, path: str | Path, task: str) -> Any:
+        """The model on its device, with adapters and recomputation as asked; `task` is peft's name of its kind."""
+        if self.lora is not None:
+            model = _with_adapters(model, self.lora, path, task)
+        model.to(self.device or default_device())
+        if self.gradient_checkpointing:
+            if self.lora is not None:
+                model.enable_input_require_grads()
+            # transformers has renamed it; the older name warns
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
+        return model
+
+
+class Trained:
+    """A model of transformers with its tokenizer and the module that reads it. Dropout is off."""
+
+    learned = "logp"  # the tensor of `Candidates` that `read` fills in with a gradient
+
+    def __init__(self, model: Any, tokenizer: Any, module: nn.Module, *, autocast: torch.dtype | None) -> None:
+        _switch_dropout_off(model)
+        _train_only_checkpointed_layers(model)
+        self.model, self.tokenizer, self.module, self.autocast = model, tokenizer, module, autocast
+        self.notes: list[str] = []  # what a user should know about how this model is run
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        device: torch.device = next(self.model.parameters()).device
+        return device
+
+    @property
+    def adapted(self) -> bool:
+        """Whether only adapters are trained."""
+        return hasattr(self.model, "peft_config")
+
+    @property
+    def positions(self) -> int | None:
+        """Tokens that the model has positions for; None if it names no limit."""
+        limit: int | None = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return limit
+
+    @property
+    def sharded(self) -> bool:
+        """Whether the parameters lie in shards over several ranks."""
+        return any(hasattr(p, "device_mesh") for p in self.module.parameters())
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The parameters that are trained."""
+        return [p for p in self.module.parameters() if p.requires_grad]
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """The trained parameters by name, whole and on the CPU. A collective where the policy is sharded."""
+        trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
+        return {name: whole(p.detach()).cpu() for name, p in trained}
+
+    @torch.no_grad()
+    def set_trained_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what `trained_state` gave; ModelError if it is another model's."""
+        trained = {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+        if trained.keys() != state.keys():
+            names = ", ".join(sorted(trained.keys() ^ state.keys())[:4])
+            raise ModelError(f"the saved parameters are not this model's: they differ in {names}")
+        for name, parameter in trained.items():
+            if parameter.shape != state[name].shape:
+                found = f"{list(state[name].shape)} saved, {list(parameter.shape)} in the model"
+                raise ModelError(f"the saved parameters are not this model's: {name} has shape {found}")
+            parameter.copy_(like(state[name], parameter))
+
+    def layers(self) -> list[nn.Module]:
+        """The repeated blocks of the decoder, in order: what is sharded one by one."""
+        decoder: Any = self.module.decoder
+        blocks = [list(m) for m in decoder.modules() if isinstance(m, nn.ModuleList)]
+        return max(blocks, key=len)
+
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """The precision that forward passes run in."""
+        with torch.autocast(self.device.type, dtype=self.autocast or torch.bfloat16, enabled=self.autocast is not None):
+            yield
+
+
+def default_device() -> str:
+    """cuda, mps or cpu: the first there is."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _switch_dropout_off(model: nn.Module) -> None:
+    """Evaluation mode, and every rate to 0: some layers must later be told that they train, see below."""
+    model.eval()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
+
+
+def _train_only_checkpointed_layers(model: nn.Module) -> None:
+    """transformers recomputes a layer in the backward pass only where its own `training` flag is on."""
+    for module in model.modules():
+        if getattr(module, "gradient_checkpointing", False):
+            module.training = True
+
+
+def _with_adapters(model: Any, lora: LoraConfig, path: str | Path, task: str) -> Any:
+    try:
+        import peft
+    except ImportError as error:
+        raise MissingExtra("peft", "lora", "model.lora") from error
+    model.config._name_or_path = str(path)
+    config = peft.LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=0.0, target_modules=lora.target_modules, task_type=task
+    )
+    return peft.get_peft_model(model, config)
