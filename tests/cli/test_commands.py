@@ -89,6 +89,13 @@ def test_a_scores_table_shows_the_rewards_own_numbers(tiny, capsys):
         (["train", "tiny_grpo", "--train.steps"], "has no value"),
         (["train", "--resume", "nowhere"], "nowhere"),
         (["explain", "grop"], "Did you mean `grpo`?"),
+        (["train", "tiny_grpo", "--overwrite"], "no effect without --run"),
+        (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--dat.kind", "x"], "Did you mean `data`?"),
+        (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--sampling.k", "3"], "no section `sampling`"),
+        (
+            ["evaluate", ".", "--data", "sums", "--reward", "length", "--data.max_response_tokens", "3"],
+            "give --max-new-tokens",
+        ),
         (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--size", "0"], "data.size = 0"),
         (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--samples", "0"], "sampling.k = 0"),
         (["evaluate", "./nowhere", "--data", "sums", "--reward", "exact_answer"], "nowhere"),
@@ -116,3 +123,12 @@ def test_a_directory_that_cannot_be_written_is_one_clear_line(capsys, tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert main(["train", "tiny_grpo", "--run", "/proc/run"]) == 2
     assert capsys.readouterr().err.startswith("error: No such file or directory: /proc/run")
+
+
+def test_resuming_with_what_would_have_no_effect(capsys, tmp_path):
+    for more in (["--overwrite"], ["--run", "x"], ["--train.steps", "9"]):
+        assert main(["train", "--resume", str(tmp_path), *more]) == 2
+        assert f"leave out {more[0]}" in capsys.readouterr().err.replace("9 ", "")
+    (tmp_path / "config.yaml").write_text("train: {steps: 3}")
+    assert main(["train", "--resume", str(tmp_path)]) == 2
+    assert f"--resume {tmp_path}: `model` is missing" in capsys.readouterr().err

@@ -1,7 +1,10 @@
 import os
+import shutil
 import stat
+import subprocess
 
 import pytest
+import torch
 
 from groupwise.errors import ConfigError
 from groupwise.runs.atomic import checkpoints, clean, prune, recover, step_of, write_atomically
@@ -84,3 +87,21 @@ def test_checkpoints_are_in_order_of_their_step(tmp_path):
     assert checkpoints(tmp_path / "missing") == []
     with pytest.raises(ConfigError, match="step_00000100"):
         step_of(tmp_path / "other")
+
+
+@pytest.fixture
+def full(tmp_path):
+    (tmp_path / "full").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path / "full")]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    yield tmp_path / "full"
+    subprocess.run(["umount", "-l", str(tmp_path / "full")], check=True)
+
+
+def test_a_full_disk_is_an_error_of_the_operating_system_whatever_the_library_says(full):
+    (full / "earlier").mkdir()
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write_atomically(full / "x", lambda directory: torch.save(torch.zeros(1 << 20), directory / "x.pt"))
+    assert caught.value.filename == str(full / "x")
+    assert [path.name for path in full.iterdir()] == ["earlier"]

@@ -89,3 +89,15 @@ def test_reading_in_the_writing_process_leaves_its_lock(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "running\n"
     run.finish()
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "env.json"])
+@pytest.mark.parametrize("content", [b"\xff\xfe{", b"[1]", b"", b"{}"])
+def test_damaged_files_are_named(name, content, tmp_path):
+    Run.create(tmp_path, config={"a": 1}).finish()
+    (tmp_path / name).write_bytes(content)
+    if (name, content) == ("config.yaml", b"{}"):
+        assert read_run(tmp_path).config == {}
+        return
+    with pytest.raises(DataError, match=name):
+        read_run(tmp_path)

@@ -295,3 +295,16 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, group
     assert [c.name for c in (tmp_path / "checkpoints").iterdir()] == ["step_00000003"]
     assert (run.latest_checkpoint() / "x").read_text() == "whole"
     run.finish()
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "groups.jsonl"])
+def test_records_that_were_lost_are_said_at_the_resumption(name, tmp_path, group):
+    logged(tmp_path, group, 4, every=4).finish("interrupted")
+    whole = (tmp_path / name).read_bytes()
+    Run.resume(tmp_path).finish("interrupted")
+    assert not [event for event in read_run(tmp_path).events() if event.kind == "lost_records"]
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    Run.resume(tmp_path).finish("interrupted")
+    lost = [event for event in read_run(tmp_path).events() if event.kind == "lost_records"]
+    assert len(lost) == 1
+    assert f"{name} holds no record of 2 of the 4 steps" in lost[0].message

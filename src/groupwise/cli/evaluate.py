@@ -9,6 +9,7 @@ from groupwise.cli.show import percent, print_json, say, table
 from groupwise.config import build, override, parse_overrides
 from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling
+from groupwise.errors import ConfigError, did_you_mean
 from groupwise.evaluate.sampled import Sampled, evaluate_sampled
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
@@ -43,7 +44,14 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         "data": {"task" if task else "path": options.data, "size": size, "split": "heldout" if task else "train"},
         "reward": {"name": options.reward},
     }
-    given = override(given, parse_overrides(rest))
+    asked = parse_overrides(rest)
+    for name in asked:
+        section = name.partition(".")[0]
+        if section not in given:
+            raise ConfigError(f"--{name}: evaluate has no section `{section}`.{did_you_mean(section, given)}")
+    if "data.max_response_tokens" in asked:
+        raise ConfigError("--data.max_response_tokens has no effect on sampled responses: give --max-new-tokens")
+    given = override(given, asked)
     data, reward = build(DataConfig, given["data"], "data"), build(RewardConfig, given["reward"], "reward")
     ways = {
         name: Sampling(k=k, max_new_tokens=options.max_new_tokens, temperature=temperature)

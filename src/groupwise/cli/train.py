@@ -1,6 +1,7 @@
 """`groupwise train RECIPE.yaml [--section.key VALUE ...] [--run DIR]` and `groupwise train --resume DIR`."""
 
 import argparse
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             tell(line)
         say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
         say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
-        say(f"next:  groupwise sample {directory / 'model'} 'your prompt'")
+        say(f"next:  groupwise sample {shlex.quote(str(directory / 'model'))} 'your prompt'")
     return 0
 
 
@@ -68,10 +69,16 @@ def _warnings(directory: Path) -> list[str]:
 
 def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe, Path]:
     if options.resume is not None:
-        if options.recipe or rest or options.run:
-            given = " ".join([*([options.recipe] if options.recipe else []), *rest]) or f"--run {options.run}"
+        if options.recipe or rest or options.run or options.overwrite:
+            given = " ".join([*([options.recipe] if options.recipe else []), *rest])
+            given = given or (f"--run {options.run}" if options.run else "--overwrite")
             raise ConfigError(f"--resume goes on with the run's own settings: leave out {given}, or start a new run")
-        return recipe_of(read_config(options.resume)), options.resume
+        try:
+            return recipe_of(read_config(options.resume)), options.resume
+        except ConfigError as error:
+            raise ConfigError(f"--resume {options.resume}: {error}") from error
+    if options.overwrite and options.run is None:
+        raise ConfigError("--overwrite has no effect without --run: give the run directory to replace")
     if options.recipe is None:
         raise ConfigError("which recipe? give a YAML file or a name: see groupwise list recipes")
     path = find_recipe(options.recipe)

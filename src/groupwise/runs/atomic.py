@@ -1,5 +1,6 @@
 """Files and directories that are there whole or not at all, whenever the process or the machine stops."""
 
+import errno
 import json
 import os
 import re
@@ -55,8 +56,11 @@ def write_atomically(directory: Path, write: Callable[[Path], object]) -> None:
         for path in [*partial.rglob("*"), partial]:
             if not path.is_symlink():
                 _sync(path)
-    except BaseException:
+    except BaseException as error:
+        full = isinstance(error, Exception) and shutil.disk_usage(partial).free < 1 << 16
         shutil.rmtree(partial, ignore_errors=True)
+        if full and not isinstance(error, OSError):  # libraries that write files themselves say something else
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory)) from error
         raise
     replaced = _aside(directory)
     if directory.exists():

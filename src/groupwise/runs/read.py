@@ -105,7 +105,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is no run directory: it has no {CONFIG}")
     try:
         config = yaml.safe_load((path / CONFIG).read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # bytes that are not UTF-8 are a ValueError
         raise DataError(f"{path / CONFIG} is not YAML: {error}") from error
     if not isinstance(config, dict):
         raise DataError(f"{path / CONFIG} holds {type(config).__name__}, must be a mapping of settings")
@@ -115,6 +115,8 @@ def read_config(path: Path) -> dict[str, Any]:
 def read_environment(path: Path) -> Environment:
     """What the run in directory `path` was carried out with; DataError if a newer version wrote it."""
     found = _read_json(path / ENVIRONMENT)
+    if not isinstance(found.get("format"), int) or not isinstance(found.get("processes"), list):
+        raise DataError(f"{path / ENVIRONMENT} is damaged: it must hold `format` and `processes`")
     if found["format"] > FORMAT:
         raise DataError(f"{path} has format {found['format']}, this version reads up to {FORMAT}: update groupwise")
     processes = [_record(ProcessRecord, process) for process in found["processes"]]

@@ -95,10 +95,14 @@ class Run:
                 atomic.clean(root)
             whole = atomic.checkpoints(path / CHECKPOINTS)
             step = atomic.step_of(whole[-1]) if whole else 0
-            for name in LOGS:
-                _cut(path / name, step)
+            kept = {name: _cut(path / name, step) for name in LOGS}
             earlier = read_environment(path).processes if (path / ENVIRONMENT).exists() else ()
-            return cls._start(path, config, step=step, processes=[*earlier, this_process(step, devices)])
+            run = cls._start(path, config, step=step, processes=[*earlier, this_process(step, devices)])
+            for name in (METRICS, GROUPS):
+                if kept[name] < step and (kept[name] or name == METRICS):  # not every writer logs groups
+                    lost = f"{step - kept[name]} of the {step} steps before the checkpoint"
+                    run.event(step, "lost_records", f"{name} holds no record of {lost}: the file was damaged or cut")
+            return run
 
     @classmethod
     def join(cls, path: str | Path) -> Self:
@@ -255,17 +259,18 @@ def _discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _cut(path: Path, step: int) -> None:
-    """Keep the records of steps before `step`, in one atomic replacement.
+def _cut(path: Path, step: int) -> int:
+    """Keep the records of steps before `step`, in one atomic replacement; how many steps have some.
 
     Damage at the end (a half-written line, blocks lost with the power) goes with what is cut off;
     DataError if it lies before a record that is kept.
     """
     if not path.is_file():
-        return
+        return 0
     partial = path.with_name(f".{path.name}{atomic.PARTIAL}")
     damage: DataError | None = None
     end = 0
+    steps: set[int] = set()
     with path.open("rb") as old, partial.open("wb") as new:
         for line in old:
             end += len(line)
@@ -278,9 +283,11 @@ def _cut(path: Path, step: int) -> None:
                 if damage:
                     raise damage
                 new.write(line.removesuffix(b"\n") + b"\n")
+                steps.add(record["step"])
         new.flush()
         os.fsync(new.fileno())
     partial.replace(path)
+    return len(steps)
 
 
 def _shallow(record: Any) -> dict[str, Any]:
