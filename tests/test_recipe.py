@@ -19,6 +19,8 @@ SAMPLED = {
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
+        ({**GIVEN, "model": {"path": ""}}, "model.path = '': give a folder"),
+        ({**GIVEN, "model": {"path": "tiny", "reference": ""}}, "model.reference = '': give a folder"),
         ({**GIVEN, "data": {"path": ""}}, "data.path = '': name a file"),
         ({**SAMPLED, "data": {**SUMS, "kind": "prompt"}}, "data.kind = 'prompt' has no effect with data.task"),
         ({**SAMPLED, "data": {**SUMS, "columns": {"prompt": "q"}}}, "data.columns = .* has no effect with data.task"),

@@ -26,6 +26,13 @@ class ModelConfig:
     gradient_checkpointing: bool = False  # recompute layers in the backward pass: less memory, a third more time
     reference: str | None = None  # what an objective's reference is; null: the model as it was before this run
 
+    def __post_init__(self) -> None:
+        for name in ("path", "reference"):
+            if getattr(self, name) == "":
+                raise ConfigError(
+                    f"model.{name} = '': give a folder saved by save_pretrained, or a hub id like org/name"
+                )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataConfig:

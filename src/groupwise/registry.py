@@ -4,6 +4,8 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from dataclasses import is_dataclass
+from inspect import isabstract
 from pathlib import Path
 from types import ModuleType
 from zlib import crc32
@@ -28,6 +30,11 @@ def find_objective(name: str) -> type[Objective]:
     ]
     if len(found) != 1:
         raise ConfigError(f"objective.name = {name!r} defines {len(found)} objectives, must define exactly one")
+    if not is_dataclass(found[0]) or isabstract(found[0]):
+        raise ConfigError(
+            f"objective.name = {name!r}: {found[0].__name__} must be a dataclass, its settings the fields, with a "
+            "method __call__(self, c) -> Loss"
+        )
     return found[0]
 
 
