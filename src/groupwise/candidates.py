@@ -87,8 +87,8 @@ class Mean:
         value = value.detach().double()
         if where is None:
             return cls(value.sum().item(), value.numel())
-        shape = torch.broadcast_shapes(value.shape, where.shape)
-        value, where = value.expand(shape), where.expand(shape)
+        value = value + torch.zeros_like(where, dtype=value.dtype)
+        where = where.expand_as(value)
         return cls(torch.where(where, value, 0.0).sum().item(), where.sum().item())
 
     def __add__(self, other: "Mean") -> "Mean":
@@ -328,6 +328,10 @@ class Objective(ABC):
     @abstractmethod
     def __call__(self, c: Candidates) -> Loss:
         """The loss of these rows, divided by the whole step's totals."""
+
+    def after_step(self, stats: Mapping[str, Mean]) -> "Objective":
+        """The objective of the next step, told this one's statistics; the same where nothing adapts."""
+        return self
 
 
 def implied_weights(objective: Objective, c: Candidates) -> Float[Tensor, "N T"]:

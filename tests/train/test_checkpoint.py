@@ -32,7 +32,13 @@ def save(directory, model, optimizer, step):
         torch.save(model.state_dict(), path / "weights.pt")
 
     save_state(
-        directory, write_model, step=step, optimizer=optimizer.state_dict(), source={"at": step}, identity=IDENTITY
+        directory,
+        write_model,
+        step=step,
+        optimizer=optimizer.state_dict(),
+        source={"at": step},
+        objective={"beta": 0.5},
+        identity=IDENTITY,
     )
 
 

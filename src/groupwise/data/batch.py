@@ -4,7 +4,8 @@ Legend: G prompts, N rows (completions that can be trained on), T response token
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 
@@ -30,6 +31,54 @@ class Batch:
     def tokens(self) -> int:
         """Tokens of a forward pass with each prompt computed once."""
         return sum(map(len, self.prompts)) + sum(map(len, self.responses))
+
+    def with_mismatched(self) -> "Batch":
+        """The same rows, and for each one more: its prompt with the answer of the next prompt (KTO's z0).
+
+        Matched and mismatched rows hold the same answers where each prompt has as many. DataError for one prompt.
+        """
+        if len(self.prompts) < 2:
+            raise DataError(
+                "an answer is compared with those to other prompts, and this step has one prompt: "
+                "set train.groups_per_step to 2 or more"
+            )
+        rows_of: list[list[int]] = [[] for _ in self.prompts]
+        for n, g in enumerate(self.prompt_of):
+            rows_of[g].append(n)
+        mine, others = [], []  # each row, and the one whose answer is put under its prompt
+        for g, rows in enumerate(rows_of):
+            following = rows_of[(g + 1) % len(rows_of)]
+            mine += rows
+            others += [following[place % len(following)] for place in range(len(rows))]
+        c = self.candidates
+        count = len(mine)
+        added: dict[str, Any] = {"mismatched": torch.arange(2 * count, device=c.mask.device) >= count}
+        doubled: dict[str, Any] = {
+            f.name: torch.cat([value[mine], value[others if value.ndim == 2 else mine]])
+            for f in fields(c)
+            if isinstance(value := getattr(c, f.name), torch.Tensor)
+        }
+        return Batch(
+            prompts=self.prompts,
+            responses=tuple(self.responses[n] for n in [*mine, *others]),
+            prompt_of=tuple(self.prompt_of[n] for n in [*mine, *mine]),
+            source=(*(self.source[n] for n in mine), *((g, ~k) for g, k in (self.source[n] for n in mine))),
+            candidates=replace(c, **(doubled | added)),
+        )
+
+    def matched(self) -> "Batch":
+        """Without the rows of `with_mismatched`, which only `prepare` reads; divided by the step's totals as before."""
+        mismatched = self.candidates.mismatched
+        if mismatched is None:
+            return self
+        rows = (~mismatched).nonzero()[:, 0].tolist()
+        return Batch(
+            prompts=self.prompts,
+            responses=tuple(self.responses[n] for n in rows),
+            prompt_of=tuple(self.prompt_of[n] for n in rows),
+            source=tuple(self.source[n] for n in rows),
+            candidates=replace(self.candidates.rows(rows), mismatched=None),
+        )
 
     def part(self, prompts: Sequence[int]) -> "Batch":
         """The rows of these prompts, divided by the whole step's totals."""

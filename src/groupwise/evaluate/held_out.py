@@ -1,22 +1,20 @@
 """An objective's own measurements on given groups that training never sees: loss, preference accuracy, margins."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import torch
 
 from groupwise.candidates import Group, Need, Objective
 from groupwise.data.batch import collate
 from groupwise.evaluate.intervals import wilson
-from groupwise.models.policy import Policy
+from groupwise.models.annotate import annotate
 from groupwise.models.reference import Reference
-from groupwise.models.scoring import step_log_probs
+from groupwise.models.trained import Reader
 
 
 @torch.no_grad()
 def evaluate_held_out(
-    policy: Policy,
+    policy: Reader,
     objective: Objective,
     groups: Sequence[Group],
     *,
@@ -25,11 +23,9 @@ def evaluate_held_out(
 ) -> dict[str, float]:
     """The loss and its statistics over all groups as one step; `accuracy` comes with its 95 % interval."""
     batch = collate(groups, device=policy.device)
-    added: dict[str, Any] = {"logp": step_log_probs(policy.log_probs, batch, max_tokens)}
-    if Need.REF in objective.needs:
-        assert reference is not None, "the objective needs a reference"
-        added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)
-    out = objective(objective.prepare(replace(batch.candidates, **added)))
+    needs = objective.needs | Need.CURRENT
+    batch = annotate(batch, needs, policy, reference=reference, moves=False, max_tokens=max_tokens)
+    out = objective(objective.prepare(batch.candidates))
     found = {"heldout/loss": out.loss.item()}
     for name, mean in out.stats.items():
         if name != "loss":

@@ -1,5 +1,7 @@
 """Models and tokenizers from a hub id or a folder, checked before anything is trained."""
 
+import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,22 @@ from groupwise.data.template import ChatTemplate
 from groupwise.errors import ModelError
 
 
+_HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?")
+_NO_FOLDER = "give one saved by save_pretrained, or a hub id like org/name that can be reached"
+
+
 def load_tokenizer(path: str | Path, *, end: str = "") -> Any:
     """The folder's tokenizer; it must have an end-of-text token, or the special token named `end` in its place."""
     from transformers import AutoTokenizer
 
-    _check_exists(path)
+    place = _place(path)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path)
-    except (OSError, ValueError, KeyError) as error:
+        tokenizer = AutoTokenizer.from_pretrained(place)
+    except Exception as error:  # of transformers and of all that read files below it
+        local = Path(place).is_dir()
         raise ModelError(
             f"model.path = {str(path)!r} holds no tokenizer that transformers can read ({_first_line(error)}): "
-            "save one there with tokenizer.save_pretrained(...)"
+            f"{'save one there with tokenizer.save_pretrained(...)' if local else _NO_FOLDER}"
         ) from error
     if tokenizer.eos_token_id is None and end and getattr(tokenizer, end, None):
         tokenizer.eos_token = getattr(tokenizer, end)
@@ -33,21 +40,35 @@ def load_tokenizer(path: str | Path, *, end: str = "") -> Any:
 
 def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
     """The causal model, in `dtype`, every weight finite."""
-    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
-    _check_exists(path)
-    try:
-        model, loading = AutoModelForCausalLM.from_pretrained(path, dtype=dtype, output_loading_info=True)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise ModelError(
-            f"model.path = {str(path)!r} is no causal model that transformers can read: {_first_line(error)}"
-        ) from error
-    missing = sorted(loading["missing_keys"])
+    model, missing = _read(AutoModelForCausalLM, path, "is no causal model that transformers can read", dtype=dtype)
     if missing:
         raise ModelError(
             f"model.path = {str(path)!r} lacks {len(missing)} weights of a {type(model).__name__}, the first "
             f"{missing[0]}: they would be random; take a complete checkpoint of a causal model"
+        )
+    return model
+
+
+def _read(kind: Any, path: str | Path, problem: str, **settings: Any) -> tuple[Any, list[str]]:
+    """The model and the weights that its files lack; ModelError where they hold others, or numbers that are none."""
+    place = _place(path)
+    try:
+        model, loading = kind.from_pretrained(place, output_loading_info=True, ignore_mismatched_sizes=True, **settings)
+    except Exception as error:  # of transformers and of all that read files below it
+        raise ModelError(f"model.path = {str(path)!r} {problem}: {_first_line(error)}") from error
+    for name, saved, wanted in sorted(loading["mismatched_keys"]):
+        raise ModelError(
+            f"model.path = {str(path)!r} {problem}: {name} is {list(saved)} in its file, {list(wanted)} by its "
+            "config.json; the two do not belong together"
+        )
+    layers = {re.sub(r"\.\d+\.", ".N.", name) for name in model.state_dict() if re.search(r"\.\d+\.", name)}
+    unused = sorted(name for name in loading["unexpected_keys"] if re.sub(r"\.\d+\.", ".N.", name) in layers)
+    if unused:
+        raise ModelError(
+            f"model.path = {str(path)!r} {problem}: its config.json names fewer layers than its file holds, {unused[0]} "
+            f"and {len(unused) - 1} more weights would be left out"
         )
     bad = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
     if bad:
@@ -55,7 +76,7 @@ def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
             f"model.path = {str(path)!r} has NaN or infinite weights in {len(bad)} tensors, the first {bad[0]}: "
             "the file is damaged or an earlier training run diverged; take another checkpoint"
         )
-    return model
+    return model, sorted(loading["missing_keys"])
 
 
 def load_scalar_tokenizer(path: str | Path) -> Any:
@@ -76,19 +97,10 @@ def load_scalar_tokenizer(path: str | Path) -> Any:
 
 def load_scalar(path: str | Path, tokenizer: Any, *, dtype: torch.dtype, new_head: bool) -> Any:
     """The sequence-classification model with one label, its padding token set; `new_head` starts the head at 0."""
-    from safetensors import SafetensorError
     from transformers import AutoModelForSequenceClassification
 
-    _check_exists(path)
-    try:
-        model, loading = AutoModelForSequenceClassification.from_pretrained(
-            path, dtype=dtype, num_labels=1, output_loading_info=True
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise ModelError(
-            f"model.path = {str(path)!r} cannot be read as a model with a scalar head: {_first_line(error)}"
-        ) from error
-    missing = sorted(loading["missing_keys"])
+    problem = "cannot be read as a model with a scalar head"
+    model, missing = _read(AutoModelForSequenceClassification, path, problem, dtype=dtype, num_labels=1)
     head = [name for name in missing if name.split(".")[0] in ("score", "classifier", "pre_classifier", "pooler")]
     if missing and (len(head) < len(missing) or not new_head):
         raise ModelError(
@@ -125,12 +137,14 @@ def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset(i for i in [*several, tokenizer.eos_token_id] if i is not None)
 
 
-def _check_exists(path: str | Path) -> None:
-    looks_local = isinstance(path, Path) or str(path).startswith((".", "/", "~")) or str(path).count("/") > 1
-    if looks_local and not Path(path).expanduser().is_dir():
-        raise ModelError(
-            f"model.path = {str(path)!r} is not a folder: give one saved by save_pretrained, or a hub id like org/name"
-        )
+def _place(path: str | Path) -> str:
+    """The folder, or the hub id; ModelError for what can be neither."""
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    if isinstance(path, Path) or os.path.lexists(folder) or not _HUB_ID.fullmatch(path):
+        raise ModelError(f"model.path = {str(path)[:200]!r} is not a folder: {_NO_FOLDER}")
+    return path
 
 
 def _first_line(error: BaseException) -> str:

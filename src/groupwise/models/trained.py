@@ -4,11 +4,13 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from groupwise.candidates import Candidates, Need
+from groupwise.data.batch import Batch
 from groupwise.errors import ConfigError, MissingExtra, ModelError
 from groupwise.models.sharding import like, whole
 
@@ -63,6 +65,33 @@ class Loading:
             enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
             enable({"use_reentrant": False})
         return model
+
+
+class Reader(Protocol):
+    """A model that says of each candidate's tokens what an objective reads."""
+
+    learned: str  # the tensor of `Candidates` that `read` fills in with a gradient
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        ...
+
+    def read(self, batch: Batch, needs: Need = Need.NONE) -> Candidates:
+        """The batch's candidates with `logp`, and `value` if it is needed."""
+        ...
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The parameters that are trained."""
+        ...
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """The trained parameters by name, whole and on the CPU."""
+        ...
+
+    def set_trained_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what `trained_state` gave."""
+        ...
 
 
 class Trained:

@@ -1,5 +1,6 @@
 """Proximal policy optimisation with a critic."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -87,7 +88,7 @@ class PPO(Objective):
             stats["kl_coef"] = Mean(self.kl_coef * len(kl), len(kl))
         return Loss(-mean(term) + self.value_coef * mean(error) / 2, stats)
 
-    def after_step(self, stats: dict[str, Mean]) -> "PPO":
+    def after_step(self, stats: Mapping[str, Mean]) -> "PPO":
         """The same with kl_coef moved toward `kl_target`."""
         if self.kl_target is None or "kl_completion" not in stats:
             return self

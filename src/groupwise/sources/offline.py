@@ -5,7 +5,7 @@ from typing import Any
 
 from groupwise.candidates import Group
 from groupwise.errors import DataError
-from groupwise.models.policy import Policy
+from groupwise.models.trained import Reader
 from groupwise.sources.order import rows_of_step
 
 
@@ -17,7 +17,7 @@ class OfflineSource:
             raise DataError("the data set holds no groups: nothing to train on")
         self.groups, self.groups_per_step, self.seed = groups, groups_per_step, seed
 
-    def take(self, step: int, policy: Policy) -> list[Group]:
+    def take(self, step: int, policy: Reader) -> list[Group]:
         """The groups of this step."""
         rows = rows_of_step(step, size=len(self.groups), count=self.groups_per_step, seed=self.seed)
         return [self.groups[i] for i in rows]

@@ -9,6 +9,7 @@ from groupwise.data.prompts import PromptRow
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.errors import DataError
 from groupwise.models.policy import Policy
+from groupwise.models.trained import Reader
 from groupwise.rewards.call import Judgement
 from groupwise.sources.order import rows_of_step
 
@@ -73,12 +74,13 @@ class OnlineSource:
         self.sampling, self.groups_per_step, self.seed = sampling, groups_per_step, seed
         self.peers = peers
 
-    def take(self, step: int, policy: Policy) -> list[Group]:
+    def take(self, step: int, policy: Reader) -> list[Group]:
         """Sample and score the groups of this step."""
         numbers = rows_of_step(step, size=len(self.prompts), count=self.groups_per_step, seed=self.seed)
         mine = list(enumerate(numbers))
         if self.peers is not None:
             mine = mine[self.peers.rank :: self.peers.size]
+        assert isinstance(policy, Policy), "only a language model can be sampled from"
         self.engine.load_weights(policy)
         rows = [self.prompts[i] for _, i in mine]
         seeds = [stable_seed(self.seed, step, place) for place, _ in mine]

@@ -27,6 +27,7 @@ class TrainingState:
     model: Path  # the directory that `write_model` filled
     optimizer: dict[str, Any]  # for `Optimizer.load_state_dict`
     source: dict[str, Any]  # for `Source.load_state_dict`
+    objective: dict[str, Any]  # its fields, which may have adapted
     random: dict[str, Any]
 
     def restore_random(self) -> None:
@@ -47,19 +48,20 @@ def save_state(
     step: int,
     optimizer: Mapping[str, Any],
     source: Mapping[str, Any],
+    objective: Mapping[str, Any],
     identity: Mapping[str, Any],
 ) -> None:
     """Fill `directory` with all that training goes on from after `step` steps.
 
     `write_model` fills a folder with weights that training can continue from exactly: adapters must not be
-    merged. `optimizer` and `source` are the `state_dict()` of each; `source` and `identity` are plain JSON.
+    merged. `optimizer` and `source` are the `state_dict()` of each; all but `optimizer` is plain JSON.
     `identity` says what must be the same in the run that goes on: model, objective, optimizer, seed.
     """
     (directory / MODEL).mkdir()
     write_model(directory / MODEL)
     torch.save(dict(optimizer), directory / OPTIMIZER)
     torch.save(_random_state(), directory / RANDOM)
-    state = {"step": step, "source": source, "identity": identity}
+    state = {"step": step, "source": source, "objective": objective, "identity": identity}
     (directory / STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
 
 
@@ -74,7 +76,7 @@ def load_state(directory: Path, *, identity: Mapping[str, Any]) -> TrainingState
             raise DataError(f"checkpoint {directory} has no {name}: it is damaged or none of ours; {_WAY_OUT}")
     try:
         state = json.loads((directory / STATE).read_bytes())
-        step, source, saved = state["step"], state["source"], state["identity"]
+        step, source, objective, saved = (state[name] for name in ("step", "source", "objective", "identity"))
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{directory / STATE} is damaged ({error!r}); {_WAY_OUT}") from error
     _check_identity(directory, saved, json.loads(json.dumps(identity)))
@@ -82,6 +84,7 @@ def load_state(directory: Path, *, identity: Mapping[str, Any]) -> TrainingState
         step=step,
         model=directory / MODEL,
         source=source,
+        objective=objective,
         optimizer=_load_tensors(directory / OPTIMIZER),
         random=_load_tensors(directory / RANDOM),
     )

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from groupwise.candidates import Mean
-from groupwise.models.policy import Policy
+from groupwise.models.trained import Trained
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ def leave_world() -> None:
         dist.destroy_process_group()
 
 
-def shard(policy: Policy) -> None:
+def shard(policy: Trained) -> None:
     """Shard the policy's parameters, gradients and optimizer state over all ranks (FSDP2), layer by layer."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard

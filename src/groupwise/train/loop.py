@@ -4,13 +4,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from torch import Tensor
+
 from groupwise.candidates import Group, Loss, Objective, why_unjudged
 from groupwise.data.batch import Batch, collate, micro_batches
 from groupwise.errors import ConfigError, TrainingError
-from groupwise.models.policy import Policy
+from groupwise.models.annotate import annotate
 from groupwise.models.reference import Reference
+from groupwise.models.trained import Reader
 from groupwise.runs.write import Run
-from groupwise.train.annotate import annotate
 from groupwise.train.distributed import this_world
 from groupwise.train.optim import Optimizer
 from groupwise.train.report import Clock, Stats, StepReport, report_step
@@ -42,7 +44,7 @@ class TrainConfig:
 
 
 def train(
-    policy: Policy,
+    policy: Reader,
     objective: Objective,
     *,
     source: Source,
@@ -56,7 +58,7 @@ def train(
     Raises TrainingError before the optimizer step if a loss or gradient is not finite, naming the rows.
     """
     world = this_world()
-    load_checkpoint(run, policy, optimizer, source)
+    objective = load_checkpoint(run, policy, optimizer, source, objective=objective, reference=reference)
     for step in range(run.step, config.steps):
         clock = Clock()
         groups = source.take(step, policy)  # scored candidates
@@ -65,32 +67,36 @@ def train(
         moves = config.epochs > 1
         batch = annotate(
             batch, objective.needs, policy, reference=reference, moves=moves, max_tokens=config.max_tokens
-        )  # reference, old log-probabilities
-        batch = replace(batch, candidates=objective.prepare(batch.candidates))  # scores -> weights
+        )  # reference, old log-probabilities, values
+        batch = replace(batch, candidates=objective.prepare(batch.candidates)).matched()  # scores -> weights
         clock.lap("annotate")
         for _ in range(config.epochs):
             stats = Stats(len(batch.responses))
             for micro, counts in world.share(list(micro_batches(batch, config.max_tokens))):
-                logp = policy.log_probs(micro)
-                logp.retain_grad()
-                out = objective(replace(micro.candidates, logp=logp))
-                _check_finite(out, micro, groups, step)
+                candidates = policy.read(micro, objective.needs)
+                learned = getattr(candidates, policy.learned)
+                learned.retain_grad()
+                out = objective(candidates)
+                _check_loss(out, micro, groups, step)
                 (out.loss * (world.size if counts else 0)).backward()  # type: ignore[no-untyped-call]
                 if counts:
-                    stats.add(micro, logp, out)
+                    stats.add(micro, learned, out)
             stats.grad_norm = optimizer.clip(config.max_grad_norm)
             if not math.isfinite(stats.grad_norm):
                 raise TrainingError(_blame(policy, objective, batch, groups, step=step, max_tokens=config.max_tokens))
             if stats.grad_norm > 0:  # else there was nothing to learn, and momentum must not move the weights
                 stats.learning_rate = optimizer.step(step, config.steps)
             optimizer.zero()
+        objective = objective.after_step(world.add(stats.means))
+        if reference is not None:
+            reference.after_step(step, policy)
         clock.lap("train")
         yield report_step(run, step, groups, batch, stats=stats, clock=clock)
         if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
-            save_checkpoint(run, step + 1, policy, optimizer, source)
+            save_checkpoint(run, step + 1, policy, optimizer, source, objective=objective, reference=reference)
 
 
-def _batch(groups: Sequence[Group], policy: Policy, step: int) -> Batch:
+def _batch(groups: Sequence[Group], policy: Reader, step: int) -> Batch:
     batch = collate(groups, device=policy.device)
     if not batch.responses:
         count = sum(len(group.completions) for group in groups)
@@ -101,7 +107,13 @@ def _batch(groups: Sequence[Group], policy: Policy, step: int) -> Batch:
     return batch
 
 
-def _check_finite(out: Loss, micro: Batch, groups: Sequence[Group], step: int) -> None:
+def _check_loss(out: Loss, micro: Batch, groups: Sequence[Group], step: int) -> None:
+    loss = out.loss if isinstance(out, Loss) else None  # a user's objective may return anything
+    if not (isinstance(loss, Tensor) and loss.ndim == 0 and loss.requires_grad):
+        raise TrainingError(
+            f"step {step}: the objective returned {str(out)[:80]!r}, must return a Loss whose `loss` is a scalar "
+            "tensor computed from `c.logp`"
+        )
     if not math.isfinite(out.loss.item()):
         raise TrainingError(f"step {step}: the loss is {out.loss.item()} on {_rows(micro, groups)}; no step was taken")
 
@@ -112,14 +124,14 @@ def _rows(micro: Batch, groups: Sequence[Group]) -> str:
 
 
 def _blame(
-    policy: Policy, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, max_tokens: int
+    policy: Reader, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, max_tokens: int
 ) -> str:
     """Which rows made the gradient non-finite: one group at a time, as only a failing step can afford."""
     bad: list[str] = []
     for micro in micro_batches(batch, 1):
         for parameter in policy.parameters():
             parameter.grad = None
-        objective(replace(micro.candidates, logp=policy.log_probs(micro))).loss.backward()  # type: ignore[no-untyped-call]
+        objective(policy.read(micro, objective.needs)).loss.backward()  # type: ignore[no-untyped-call]
         if not all(p.grad is None or bool(p.grad.isfinite().all()) for p in policy.parameters()):
             bad.append(_rows(micro, groups))
     where = "; ".join(bad) or "their sum only: no single group's gradient is non-finite"

@@ -133,9 +133,8 @@ def _completions(completions: Sequence[Completion], stats: Stats) -> dict[str, f
 
 def _warn(run: Run, step: int, metrics: Mapping[str, float], groups: Sequence[Group]) -> None:
     if metrics["optimizer/grad_norm"] == 0:
-        cause = (
-            "every group's scores are all equal" if not metrics["groups/with_signal"] else "the gradient is exactly 0"
-        )
+        equal = not metrics["groups/with_signal"] and metrics["completions/count"] > metrics["groups/count"]
+        cause = "every group's scores are all equal" if equal else "the gradient is exactly 0"
         run.event(step, "no_signal", f"step {step} changed nothing: {cause}")
     scores = [completion.score for group in groups for completion in group.completions]
     if None in scores:

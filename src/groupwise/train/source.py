@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from groupwise.candidates import Group
-from groupwise.models.policy import Policy
+from groupwise.models.trained import Reader
 
 
 class Source(Protocol):
@@ -13,7 +13,7 @@ class Source(Protocol):
     uninterrupted one would have seen.
     """
 
-    def take(self, step: int, policy: Policy) -> list[Group]:
+    def take(self, step: int, policy: Reader) -> list[Group]:
         """The scored groups of this step."""
         ...
 
