@@ -1,5 +1,6 @@
 """What is wrong with a model folder is said before anything is trained."""
 
+import json
 import shutil
 
 import pytest
@@ -32,7 +33,7 @@ def load(folder):
     return load_model(folder, dtype=torch.float32)
 
 
-@pytest.mark.parametrize("path", ["/no/such/folder", "./nowhere", "a/b/c"])
+@pytest.mark.parametrize("path", ["/no/such/folder", "./nowhere", "a/b/c", "", " ", "/dev/null", "-x"])
 def test_a_missing_folder(path):
     for function in (load_tokenizer, load):
         with pytest.raises(ModelError, match=rf"{path}.*not a folder.*save_pretrained"):
@@ -76,8 +77,37 @@ def test_a_damaged_file(folder):
 
 def test_weights_of_another_shape(folder):
     change_weights(folder, lambda w: w.update({"model.norm.weight": torch.ones(9)}))
+    with pytest.raises(ModelError, match=r"no causal model.*: model.norm.weight is \[9\] in its file, \[16\] by its"):
+        load(folder)
+
+
+def test_layers_that_the_configuration_leaves_out(tmp_path):
+    folder = make_tiny(tmp_path / "model", hidden_size=16, layers=3, heads=2)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
+    with pytest.raises(ModelError, match=r"names fewer layers than its file holds: model.layers.1.input_layernorm"):
+        load(folder)
+
+
+@pytest.mark.parametrize(("name", "content"), [("config.json", b"[]"), ("pytorch_model.bin", b"garbage")])
+def test_files_that_are_not_what_their_name_says(folder, name, content):
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_bytes(content)
     with pytest.raises(ModelError, match="no causal model"):
         load(folder)
+    if name == "config.json":
+        with pytest.raises(ModelError, match="no tokenizer"):
+            load_tokenizer(folder)
+
+
+def test_a_folder_of_the_home_directory(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder.parent))
+    assert Policy.load("~/model").tokenizer.eos_token_id is not None
+
+
+def test_a_hub_id_that_cannot_be_reached_is_not_told_to_save_a_tokenizer():
+    with pytest.raises(ModelError, match=r"'no-org/no-model' .*: give one saved by .* hub id .* can be reached"):
+        load_tokenizer("no-org/no-model")
 
 
 def test_a_folder_without_weights(folder):

@@ -11,7 +11,6 @@ import torch
 from groupwise.data.template import ChatTemplate
 from groupwise.errors import ModelError
 
-
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?")
 _NO_FOLDER = "give one saved by save_pretrained, or a hub id like org/name that can be reached"
 
@@ -67,8 +66,8 @@ def _read(kind: Any, path: str | Path, problem: str, **settings: Any) -> tuple[A
     unused = sorted(name for name in loading["unexpected_keys"] if re.sub(r"\.\d+\.", ".N.", name) in layers)
     if unused:
         raise ModelError(
-            f"model.path = {str(path)!r} {problem}: its config.json names fewer layers than its file holds, {unused[0]} "
-            f"and {len(unused) - 1} more weights would be left out"
+            f"model.path = {str(path)!r} {problem}: its config.json names fewer layers than its file holds: "
+            f"{unused[0]} and {len(unused) - 1} more weights would be left out"
         )
     bad = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
     if bad:
@@ -140,7 +139,7 @@ def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 def _place(path: str | Path) -> str:
     """The folder, or the hub id; ModelError for what can be neither."""
     folder = Path(path).expanduser()
-    if folder.is_dir():
+    if path != "" and folder.is_dir():
         return str(folder)
     if isinstance(path, Path) or os.path.lexists(folder) or not _HUB_ID.fullmatch(path):
         raise ModelError(f"model.path = {str(path)[:200]!r} is not a folder: {_NO_FOLDER}")
