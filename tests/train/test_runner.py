@@ -196,12 +196,14 @@ def test_weights_that_diverged_are_not_saved(files, tmp_path):
     assert not (tmp_path / "run" / "model").exists()
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "random"])
 def test_a_damaged_checkpoint_is_named_with_a_way_out(damage, files, tmp_path):
     recipe = settings("sft", files, steps=2)
     finish(recipe, tmp_path / "run")
     saved = tmp_path / "run" / "checkpoints" / "step_00000002" / "model" / "trained.safetensors"
-    if damage == "missing":
+    if damage == "random":
+        torch.save({}, saved.parent.parent / "random.pt")
+    elif damage == "missing":
         saved.unlink()
     else:
         saved.write_bytes(saved.read_bytes()[:-100])
@@ -217,6 +219,37 @@ def test_why_completions_are_unjudged_stands_in_the_events(files, tmp_path):
     event = next(event for event in read_run(tmp_path / "run").events() if event.kind == "unjudged")
     assert "the first: sums:" in event.message
     assert "ZeroDivisionError" in event.message
+
+
+OBJECTIVE = """
+from dataclasses import dataclass
+from groupwise.candidates import Loss, Objective
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Objective):
+    def __call__(self, c):
+        return """
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (OBJECTIVE + "c.token_mean(c.logp)", "must return a Loss whose `loss` is a scalar"),
+        (OBJECTIVE + "None", "must return a Loss"),
+        (OBJECTIVE + "Loss(c.token_mean(c.logp).detach())", "computed from `c.logp`"),
+        (OBJECTIVE + "Loss(c.token_mean(c.logp) * float('nan'))", r"the loss is nan on dpo.jsonl:\d+ completion 0"),
+        (OBJECTIVE + "Loss((c.token_mean(c.logp) * 0).sqrt())", r"the gradient is not finite on dpo.jsonl:\d+"),
+        (OBJECTIVE.replace("@dataclass(frozen=True, kw_only=True)", "") + "None", "Mine must be a dataclass"),
+        (OBJECTIVE.replace("__call__", "call") + "None", "with a method __call__"),
+        ("import sys; sys.exit(2)", "cannot be imported: SystemExit: 2"),
+    ],
+)
+def test_a_users_objective_that_breaks_its_contract(code, message, files, tmp_path):
+    (tmp_path / "mine.py").write_text(code)
+    recipe = settings("dpo", files)
+    recipe["objective"] = {"name": str(tmp_path / "mine.py")}
+    with pytest.raises(GroupwiseError, match=message):
+        finish(recipe, tmp_path / "run")
 
 
 @pytest.mark.parametrize("path", sorted(recipe_directory().glob("*.yaml")), ids=lambda path: path.stem)

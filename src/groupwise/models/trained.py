@@ -1,6 +1,7 @@
 """What a model that is trained has in common, whatever it is read for: parameters, their state, precision, adapters."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from groupwise.candidates import Candidates, Need
 from groupwise.data.batch import Batch
-from groupwise.errors import ConfigError, MissingExtra, ModelError
+from groupwise.errors import ConfigError, MissingExtra, ModelError, did_you_mean
 from groupwise.models.sharding import like, whole
 
 
@@ -22,6 +23,14 @@ class LoraConfig:
     rank: int = 16  # width of A and B
     alpha: float = 32.0  # scale of the update; twice the rank is usual
     target_modules: str | list[str] = "all-linear"  # names of layers, or all linear layers but the output's
+
+    def __post_init__(self) -> None:
+        if not self.rank >= 1:
+            raise ConfigError(f"model.lora.rank = {self.rank}, must be 1 or more")
+        if not self.alpha > 0:
+            raise ConfigError(f"model.lora.alpha = {self.alpha}, must be above 0: it scales the update")
+        if not self.target_modules:
+            raise ConfigError(f'model.lora.target_modules = {self.target_modules!r}: name layers, or "all-linear"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,8 +201,33 @@ def _with_adapters(model: Any, lora: LoraConfig, path: str | Path, task: str) ->
         import peft
     except ImportError as error:
         raise MissingExtra("peft", "lora", "model.lora") from error
+    width = model.config.get_text_config().hidden_size
+    if lora.rank > width:
+        raise ConfigError(f"model.lora.rank = {lora.rank}, must be at most {width}, the model's width")
+    _check_targets(model, lora.target_modules)
     model.config._name_or_path = str(path)
     config = peft.LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, lora_dropout=0.0, target_modules=lora.target_modules, task_type=task
     )
-    return peft.get_peft_model(model, config)
+    try:
+        return peft.get_peft_model(model, config)
+    except ValueError as error:
+        said = " ".join(str(error).split())
+        raise ConfigError(f"model.lora.target_modules = {lora.target_modules!r}: {said}") from error
+
+
+def _check_targets(model: nn.Module, targets: str | list[str]) -> None:
+    """ConfigError for a name that no layer has; a text other than "all-linear" is a pattern, as in peft."""
+    names = [name for name, _ in model.named_modules()]
+    leaves = {
+        n.rpartition(".")[2] for n, m in model.named_modules() if getattr(getattr(m, "weight", None), "ndim", 0) > 1
+    }
+    for target in [targets] if isinstance(targets, str) else targets:
+        try:
+            pattern = target if isinstance(targets, str) else rf"(.*\.)?{re.escape(target)}"
+            found = target == "all-linear" or any(re.fullmatch(pattern, name) for name in names)
+        except re.error as error:
+            raise ConfigError(f"model.lora.target_modules = {target!r} is no pattern: {error}") from error
+        if not found:
+            hint = f" For layers of this name write [{target}]." if target in leaves else did_you_mean(target, leaves)
+            raise ConfigError(f"model.lora.target_modules: no layer of the model is {target!r}.{hint}")

@@ -82,11 +82,11 @@ def load_checkpoint(
             reference.set_state(load_file(state.model / REFERENCE))
         optimizer.load_state_dict(state.optimizer)
         source.load_state_dict(state.source)
-    except (OSError, SafetensorError, ModelError, ValueError, KeyError) as error:
+        state.restore_random()
+    except (OSError, SafetensorError, ModelError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{newest} cannot be gone on with ({error}): remove this checkpoint to go on from an earlier one"
+            f"{newest} cannot be gone on with ({error!r}): remove this checkpoint to go on from an earlier one"
         ) from error
-    state.restore_random()
     return replace(objective, **state.objective)  # type: ignore[type-var]  # every method is a dataclass
 
 
