@@ -64,6 +64,8 @@ def test_numbers_with_an_exponent_are_numbers_wherever_they_stand(tmp_path):
         (OptimizerConfig, {"weight_decay": -1}, "optimizer.weight_decay = -1.0"),
         (OptimizerConfig, {"weight_decay": float("nan")}, "`weight_decay` = nan"),
         (OptimizerConfig, {"warmup_steps": -1}, "optimizer.warmup_steps = -1"),
+        (Recipe, {**RECIPE, "objective": "dpo"}, "`objective` = 'dpo', must be a section with settings"),
+        (Recipe, {**RECIPE, "data": {"path": "a", "columns": ["a"]}}, r"`data.columns` = \['a'\], must be a section"),
         (Recipe, {**RECIPE, "model": None}, "`model` = None, must be a section with settings"),
         (Recipe, {**RECIPE, "optimizer": None}, "`optimizer` = None, must be a section with settings"),
         (Recipe, {**RECIPE, "evaluate": {"data": {"task": "sums"}}}, "`evaluate.data`: data.size is missing"),

@@ -134,6 +134,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     section, options = _section(hint), (hint, *get_args(hint))
     if section is not None:
         return None if value is None and type(None) in options else build(section, value, where)
+    if get_origin(hint) is Mapping and not isinstance(value, Mapping):
+        raise ConfigError(f"`{where}` = {value!r}, must be a section with settings: write {where}.NAME")
     given = value if isinstance(value, list) else [value]
     if any(isinstance(item, bool) for item in given) and {int, float}.intersection(options) and bool not in options:
         raise ConfigError(f"`{where}` = {value!r}: true and false are no numbers, give a number")
