@@ -89,6 +89,7 @@ def test_a_scores_table_shows_the_rewards_own_numbers(tiny, capsys):
         (["train", "tiny_grpo", "--train.steps"], "has no value"),
         (["train", "--resume", "nowhere"], "nowhere"),
         (["explain", "grop"], "Did you mean `grpo`?"),
+        (["explain", "./mine.py:f"], "a reward of your own"),
         (["train", "tiny_grpo", "--overwrite"], "no effect without --run"),
         (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--dat.kind", "x"], "Did you mean `data`?"),
         (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--sampling.k", "3"], "no section `sampling`"),
@@ -132,3 +133,21 @@ def test_resuming_with_what_would_have_no_effect(capsys, tmp_path):
     (tmp_path / "config.yaml").write_text("train: {steps: 3}")
     assert main(["train", "--resume", str(tmp_path)]) == 2
     assert f"--resume {tmp_path}: `model` is missing" in capsys.readouterr().err
+
+
+def test_a_verb_that_does_not_exist_is_told_the_nearest(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["trian", "tiny_grpo"])
+    assert stopped.value.code == 2
+    assert "there is no verb `trian`. Did you mean `train`?" in capsys.readouterr().err
+
+
+def test_explain_an_objective_with_a_setting_that_has_no_default(capsys, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\nfrom groupwise.candidates import Objective\n\n\n"
+        "@dataclass(frozen=True, kw_only=True)\nclass Mine(Objective):\n    a: float  # how much\n\n"
+        "    def __call__(self, c): ...\n"
+    )
+    found = printed(capsys, "explain", str(tmp_path / "mine.py"), "--json")
+    assert found["fields"][0]["about"] == "how much"
+    assert found["needs"] == ["what depends on a"]

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         | {"default": f.default if f.default is not dataclasses.MISSING else None, "about": _about(kind, f.name)}
         for f in dataclasses.fields(kind)
     ]
-    needs = [flag.name.lower() for flag in kind().needs if flag.name] if issubclass(kind, Objective) else []
+    needs = _needs(kind) if issubclass(kind, Objective) else []
     papers = [f"https://arxiv.org/abs/{number}" for number in dict.fromkeys(re.findall(r"arXiv:(\d+\.\d+)", text))]
     if options.json:
         print_json({"name": options.name, "text": text, "fields": fields, "needs": needs, "papers": papers})
@@ -43,9 +43,23 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return 0
 
 
+def _needs(kind: type[Objective]) -> list[str]:
+    """With the default settings; a method may need more with others."""
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]  # every method is a dataclass
+    required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
+    if required:
+        return [f"what depends on {', '.join(required)}"]
+    return [flag.name.lower() for flag in kind().needs if flag.name]
+
+
 def _find(name: str) -> Any:
     if name in REWARDS:
         return REWARDS[name]
+    if ":" in name:
+        raise ConfigError(
+            f"{name!r} is a reward of your own: only objectives and the rewards that come along have pages"
+        )
     if name in objective_names() or name.endswith(".py") or "." in name:
         return find_objective(name)
     raise ConfigError(f"there is no objective or reward `{name}`.{did_you_mean(name, [*objective_names(), *REWARDS])}")

@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """The verb's options, and the settings that are its own to read; exits on what no verb takes."""
     from groupwise import __version__
+    from groupwise.errors import did_you_mean
 
     parser = argparse.ArgumentParser(
         prog="groupwise", description="Train language models from groups of candidate responses."
@@ -57,6 +58,8 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         sub = verbs.add_parser(verb, help=about, description=about[0].upper() + about[1:] + ".", allow_abbrev=False)
         if verb in given[:1]:  # only the verb that is asked for is imported
             importlib.import_module(_module(verb)).arguments(sub)
+    if given and not given[0].startswith("-") and given[0] not in VERBS:
+        parser.error(f"there is no verb `{given[0]}`.{did_you_mean(given[0], VERBS)}")
     options, rest = parser.parse_known_args(given)
     if rest and not getattr(importlib.import_module(_module(options.verb)), "TAKES_SETTINGS", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
