@@ -311,3 +311,16 @@ def test_settings_without_effect_are_refused():
         Renderer(make_tokenizer(), system="Be kind")
     with pytest.raises(DataError, match=r"f:1: data\.system has no effect on a row of plain `text`"):
         Renderer(chat_tokenizer(), system="Be kind").prompt_ids("", "f:1")
+
+
+def test_unknown_characters_are_counted_unless_the_token_has_another_use():
+    renderer = Renderer(make_tokenizer())
+    renderer.prompt_ids("1ä")
+    renderer.completion("1", "ä", score=1.0)
+    renderer.completion("1", "1", score=1.0)
+    assert renderer.unknown == 2
+    tokenizer = make_tokenizer()
+    tokenizer.unk_token = tokenizer.eos_token  # as in GPT-2
+    renderer = Renderer(tokenizer)
+    renderer.completion("1", "1", score=1.0)
+    assert renderer.unknown == 0

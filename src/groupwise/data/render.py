@@ -21,7 +21,8 @@ class Renderer:
     generation configuration has some). `system` is put before prompts that have no system message of their own.
 
     Nothing is cut unless `truncate`: then prompts lose their beginning (not a BOS token) and responses their end,
-    with the end token, since they do not stop there; `truncated` counts both.
+    with the end token, since they do not stop there; `truncated` counts both. `unknown` counts the prompts and
+    responses with characters that the tokenizer has only its unknown token for: they are trained as that token.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Renderer:
             raise ModelError("the tokenizer has no end-of-text token: set tokenizer.eos_token and save it")
         self.tokenizer, self.truncate, self.system = tokenizer, truncate, system
         self.max_prompt_tokens, self.max_response_tokens = max_prompt_tokens, max_response_tokens
-        self.truncated = 0
+        self.truncated = self.unknown = 0
         _check_limits(max_prompt_tokens, max_response_tokens, truncate)
         self.template = _template(tokenizer, chat, system)
         turn = {self.template.end_of_turn} if self.template else set()
@@ -61,6 +62,7 @@ class Renderer:
             self._too_long("prompt", len(ids), limit, origin)
             kept = 1 if ids[0] == self.tokenizer.bos_token_id and limit > 1 else 0
             ids = ids[:kept] + ids[len(ids) - limit + kept :]
+        self._count_unknown(ids)
         return tuple(ids)
 
     def completion(self, prompt: Text, response: Text, *, score: float | None, origin: str = "") -> Completion:
@@ -79,6 +81,7 @@ class Renderer:
         if limit is not None and len(ids) > limit:
             self._too_long("response", len(ids), limit, origin)
             ids, trained = ids[:limit], trained[:limit]
+        self._count_unknown(ids)
         text = response if isinstance(response, str) else "\n".join(str(turn["content"]) for turn in response)
         return Completion(
             token_ids=tuple(ids), text=text, score=score, trained=None if all(trained) else tuple(trained)
@@ -174,6 +177,11 @@ class Renderer:
 
     def _ids(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _count_unknown(self, ids: Sequence[int]) -> None:
+        unknown = self.tokenizer.unk_token_id  # some tokenizers name another token of theirs so, and never need it
+        if unknown is not None and unknown not in {*self.end_ids, self.tokenizer.bos_token_id}:
+            self.unknown += unknown in ids
 
     def _too_long(self, what: str, tokens: int, limit: int, origin: str) -> None:
         if not self.truncate:
