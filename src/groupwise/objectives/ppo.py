@@ -22,7 +22,7 @@ class PPO(Objective):
 
     With `kl_target`, kl_coef follows the measured KL of a response (arXiv:1909.08593, 2.2): after each step
 
-        kl_coef *= 1 + clip(KL / kl_target - 1, -0.2, 0.2) n / kl_horizon             n responses
+        kl_coef *= 1 + clip(KL / kl_target - 1, -0.2, 0.2) min(n / kl_horizon, 1)     n responses
     """
 
     clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-expected tokens
@@ -90,8 +90,8 @@ class PPO(Objective):
 
     def after_step(self, stats: Mapping[str, Mean]) -> "PPO":
         """The same with kl_coef moved toward `kl_target`."""
-        if self.kl_target is None or "kl_completion" not in stats:
+        kl = stats.get("kl_completion", Mean(0, 0))
+        if self.kl_target is None or not kl.count:
             return self
-        kl = stats["kl_completion"]
         error = min(max(kl.value / self.kl_target - 1, -0.2), 0.2)
-        return replace(self, kl_coef=self.kl_coef * (1 + error * kl.count / self.kl_horizon))
+        return replace(self, kl_coef=self.kl_coef * (1 + error * min(kl.count / self.kl_horizon, 1)))
