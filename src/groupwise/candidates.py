@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Flag, auto
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -280,6 +280,7 @@ class Objective(ABC):
     """
 
     __slots__ = ()
+    takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "comparisons"  # what given data must hold
 
     def __post_init__(self) -> None:
         """ConfigError for a value outside its field's choices; a method with checks of its own calls this first."""

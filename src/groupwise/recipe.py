@@ -10,6 +10,7 @@ from groupwise.candidates import Need, Objective
 from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling, check_temperature
 from groupwise.errors import ConfigError, did_you_mean
+from groupwise.models.reference import ReferenceUpdate
 from groupwise.models.trained import LoraConfig
 from groupwise.registry import find_objective
 from groupwise.train.loop import TrainConfig
@@ -25,9 +26,11 @@ class ModelConfig:
     lora: LoraConfig | None = None  # train low-rank adapters instead of all parameters
     gradient_checkpointing: bool = False  # recompute layers in the backward pass: less memory, a third more time
     reference: str | None = None  # what an objective's reference is; null: the model as it was before this run
+    reference_update: ReferenceUpdate | None = None  # the reference follows the policy; null: it stands still
+    critic: str | None = None  # for ppo: a model with a scalar head of its own; null: a head on the policy's trunk
 
     def __post_init__(self) -> None:
-        for name in ("path", "reference"):
+        for name in ("path", "reference", "critic"):
             if getattr(self, name) == "":
                 raise ConfigError(
                     f"model.{name} = '': give a folder saved by save_pretrained, or a hub id like org/name"
@@ -117,22 +120,27 @@ class Recipe:
         if (self.sampling is None) != (self.reward is None):
             given, missing = ("sampling", "reward") if self.reward is None else ("reward", "sampling")
             raise ConfigError(f"`{given}` is given and `{missing}` is not: sampled candidates need both")
-        if self.data.task is not None and self.sampling is None:
-            raise ConfigError(f"data.task = {self.data.task!r} gives prompts: add the sections `sampling` and `reward`")
-        if self.online and self.objective["name"] == "sft":
+        for name, data in self._data().items():
+            if data.task is not None and self.sampling is None:
+                raise ConfigError(f"{name}.task = {data.task!r} gives prompts: add the sections `sampling`, `reward`")
+        if self.online and self.objective["name"] in ("sft", "reward_model"):
             raise ConfigError(
-                "objective.name = 'sft' learns from given responses: `sampling` and `reward` have no effect"
+                f"objective.name = {self.objective['name']!r} learns from given responses: `sampling` and `reward` "
+                "have no effect"
             )
-        if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] in ("grpo", "dpo"):
+        one_is_enough = ("kto", "ppo", "reinforce")
+        if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] not in one_is_enough:
             raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
         if self.sampling is not None and self.sampling.temperature == 0:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
         self._check_effect()
 
+    def _data(self) -> dict[str, DataConfig]:
+        return {"data": self.data} | ({"evaluate.data": self.evaluate.data} if self.evaluate else {})
+
     def _check_effect(self) -> None:
         """ConfigError for a setting that the rest of the recipe leaves without effect."""
-        sections = {"data": self.data} | ({"evaluate.data": self.evaluate.data} if self.evaluate else {})
-        for name, data in sections.items():
+        for name, data in self._data().items():
             if self.online and data.max_response_tokens is not None:
                 raise ConfigError(
                     f"{name}.max_response_tokens = {data.max_response_tokens} has no effect on sampled responses: "
@@ -144,10 +152,17 @@ class Recipe:
                     raise ConfigError(
                         f"evaluate.{name} = {value} has no effect: without the section `sampling` nothing is sampled"
                     )
-        if self.model.reference is not None and Need.REF not in self.build_objective().needs:
+        for name, need in (("reference", Need.REF), ("reference_update", Need.REF), ("critic", Need.OLD | Need.VALUE)):
+            value = getattr(self.model, name)
+            if value is not None and need not in self.build_objective().needs:
+                raise ConfigError(
+                    f"model.{name} = {value!r} has no effect: {self.objective['name']} with these settings reads "
+                    + ("no reference" if need is Need.REF else "no critic")
+                )
+        if self.model.reference_update is not None and self.model.lora is not None and self.model.reference is None:
             raise ConfigError(
-                f"model.reference = {self.model.reference!r} has no effect: "
-                f"{self.objective['name']} with these settings reads no reference"
+                "model.reference_update: with model.lora the reference is the model with its adapters off, which "
+                "cannot follow: give model.reference a folder, or leave lora out"
             )
 
     @property

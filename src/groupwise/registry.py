@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 from inspect import isabstract
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from zlib import crc32
 
 from groupwise.candidates import Objective
@@ -30,7 +31,8 @@ def find_objective(name: str) -> type[Objective]:
     ]
     if len(found) != 1:
         raise ConfigError(f"objective.name = {name!r} defines {len(found)} objectives, must define exactly one")
-    if not is_dataclass(found[0]) or isabstract(found[0]):
+    objective: Any = found[0]
+    if not is_dataclass(objective) or isabstract(objective):
         raise ConfigError(
             f"objective.name = {name!r}: {found[0].__name__} must be a dataclass, its settings the fields, with a "
             "method __call__(self, c) -> Loss"

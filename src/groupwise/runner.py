@@ -20,7 +20,9 @@ from groupwise.evaluate.sampled import Sampled, Scorer, evaluate_sampled
 from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 from groupwise.models.reference import AdapterOff, FrozenReference, Reference
+from groupwise.models.scalar import ScalarModel
 from groupwise.models.tiny import make_tiny
+from groupwise.models.trained import Trained
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, resolved
 from groupwise.rewards import load_reward, score_batch
 from groupwise.runs.schema import BASE
@@ -66,8 +68,7 @@ class Runner:
 
     def _load(self) -> None:
         recipe = self.recipe
-        self.policy = self._policy(recipe.model.path)
-        self.policy.temperature = recipe.sampling.temperature if recipe.sampling else 1.0
+        self.policy: Any = self._model()
         self.reference = self._reference() if Need.REF in self.objective.needs else None
         renderer = make_renderer(self.policy, recipe.data)
         self.source = self._source(renderer)
@@ -134,16 +135,29 @@ class Runner:
             self.run.save_model(whole.save)
         self.world.barrier()
 
-    def _policy(self, path: str) -> Policy:
-        model = self.recipe.model
+    def _model(self) -> Policy | ScalarModel:
+        """What is trained: a policy with the critic that its objective may need, or a model that learns to score."""
+        model, needs = self.recipe.model, self.objective.needs
+        form: Any = {"dtype": model.dtype, "lora": model.lora, "gradient_checkpointing": model.gradient_checkpointing}
+        path = self._path(model.path)
+        if Need.VALUE in needs and Need.OLD not in needs:
+            return ScalarModel.load(path, new_head=True, **form)
+        policy = Policy.load(path, **form)
+        policy.temperature = self.recipe.sampling.temperature if self.recipe.sampling else 1.0
+        if Need.VALUE in needs and model.critic is not None:
+            policy.critic = ScalarModel.load(model.critic, place="before", dtype=model.dtype, new_head=True)
+        elif Need.VALUE in needs:
+            policy.add_value_head()
+        return policy
+
+    def _path(self, path: str) -> str:
+        """Where a model lies; `tiny` is made on the spot."""
         if path == TINY:
             path = str(self.directory / BASE)
             if self.world.leads and not Path(path).is_dir():
                 self.run.save_base(partial(make_tiny, seed=self.recipe.train.seed))
             self.world.barrier()
-        return Policy.load(
-            path, dtype=model.dtype, lora=model.lora, gradient_checkpointing=model.gradient_checkpointing
-        )
+        return path
 
     def _reference(self) -> Reference:
         model = self.recipe.model
@@ -151,7 +165,7 @@ class Runner:
             return AdapterOff(self.policy)
         path = model.reference or model.path
         path = str(self.directory / BASE) if path == TINY else path
-        frozen = FrozenReference(Policy.load(path, dtype=model.dtype))
+        frozen = FrozenReference(Policy.load(path, dtype=model.dtype), model.reference_update)
         if frozen.policy.tokenizer.get_vocab() != self.policy.tokenizer.get_vocab():
             raise ConfigError(f"model.reference = {path!r} has another vocabulary than model.path = {model.path!r}")
         frozen.policy.temperature = self.policy.temperature
@@ -165,7 +179,7 @@ class Runner:
         assert self.scorer is not None
         return OnlineSource(
             self._prompts(recipe.data, renderer, recipe.train.seed),
-            LocalEngine(self.policy if self.world.size == 1 else self._policy(recipe.model.path)),
+            LocalEngine(self.policy if self.world.size == 1 else self._fresh_policy()),
             self.scorer,
             sampling=recipe.sampling,
             groups_per_step=recipe.train.groups_per_step,
@@ -178,9 +192,13 @@ class Runner:
         if evaluation is None:
             return None
         renderer = make_renderer(self.policy, evaluation.data)
+        rows: Sequence[Group] | Sequence[PromptRow]
         if self.recipe.sampling is None:
-            return self._groups(evaluation.data, renderer)
-        return self._prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
+            rows = self._groups(evaluation.data, renderer)
+        else:
+            rows = self._prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
+        self._note_rendered("evaluate.data", renderer)
+        return rows
 
     def _groups(self, data: DataConfig, renderer: Renderer) -> list[Group]:
         groups = load_groups(data, renderer, self.objective)
@@ -195,13 +213,17 @@ class Runner:
         check_room(self.policy, ((p.origin, len(p.prompt_ids) + sampling.max_new_tokens) for p in prompts))
         return prompts
 
-    def _whole_policy(self) -> Policy:
+    def _fresh_policy(self) -> Policy:
+        policy = self._model()
+        assert isinstance(policy, Policy)
+        return policy
+
+    def _whole_policy(self) -> Any:
         """The policy, or an unsharded copy of it where it is sharded."""
         if self.world.size == 1:
             return self.policy
-        copy = self._policy(self.recipe.model.path)
+        copy = self._model()
         copy.set_trained_state(self.policy.trained_state())
-        copy.temperature = self.policy.temperature
         return copy
 
     def _note(self, renderer: Renderer) -> None:
@@ -209,15 +231,20 @@ class Runner:
             return
         for note in self.policy.notes:
             self.run.event(self.run.step, "model", note, level="info")
+        self._note_rendered("data", renderer)
+
+    def _note_rendered(self, section: str, renderer: Renderer) -> None:
+        if not self.world.leads or self.run.step:
+            return
         if renderer.truncated:
-            self.run.event(
-                self.run.step,
-                "truncated",
-                f"{renderer.truncated} prompts or responses were cut to the limits in `data`",
-            )
+            said = f"{renderer.truncated} prompts or responses were cut to the limits in `{section}`"
+            self.run.event(0, "truncated", said)
+        if renderer.unknown:
+            said = f"{renderer.unknown} prompts or responses of `{section}` have characters unknown to the tokenizer"
+            self.run.event(0, "unknown_tokens", f"{said}: they are read and learned as its token for all such")
 
 
-def make_renderer(policy: Policy, data: DataConfig) -> Renderer:
+def make_renderer(policy: Trained, data: DataConfig) -> Renderer:
     """How this data becomes this policy's tokens."""
     return Renderer(
         policy.tokenizer,
@@ -246,24 +273,31 @@ def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[Prompt
 
 def load_groups(data: DataConfig, renderer: Renderer, objective: Objective) -> list[Group]:
     """Groups of given responses, of a kind that the objective can learn from."""
-    reads_scores = type(objective).__name__ != "SFT"
-    if not reads_scores and data.kind not in (None, "demonstration"):
+    if objective.takes == "demonstrations" and data.kind not in (None, "demonstration"):
         raise ConfigError(
             f"data.kind = {data.kind!r}: sft learns every response it is given, so its rows are demonstrations; "
             "leave data.kind out, and of pairs and candidates the best response is taken"
         )
-    kind = data.kind or (None if reads_scores else "demonstration")
+    kind = "demonstration" if objective.takes == "demonstrations" else data.kind
     records = _records(data, kind)
     found = records[0].kind
-    if reads_scores and found not in ("pair", "candidates"):
+    if objective.takes == "comparisons" and found not in ("pair", "candidates"):
         raise DataError(
             f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} compares responses "
             "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: sft"
         )
-    return [renderer.group(record) for record in records]
+    groups = [renderer.group(record) for record in records]
+    if objective.takes == "thumbs":
+        if found in ("demonstration", "prompt"):
+            raise DataError(
+                f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} learns from "
+                "thumbs: give a column `label` beside each response, or chosen/rejected pairs"
+            )
+        groups = [replace(group, completions=(c,)) for group in groups for c in group.completions]
+    return groups
 
 
-def check_room(policy: Policy, lengths: Iterable[tuple[str, int]]) -> None:
+def check_room(policy: Trained, lengths: Iterable[tuple[str, int]]) -> None:
     """DataError for the first of these (origin, tokens of prompt and response) that the model has no positions for."""
     for origin, tokens in lengths:
         if policy.positions is not None and tokens > policy.positions:

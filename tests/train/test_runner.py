@@ -221,6 +221,33 @@ def test_why_completions_are_unjudged_stands_in_the_events(files, tmp_path):
     assert "ZeroDivisionError" in event.message
 
 
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [([None, None], "no response has a score"), ([1, 1], "none of the 1 prompts has two responses with different")],
+)
+def test_held_out_rows_that_say_nothing_are_named_before_training(scores, message, files, tmp_path):
+    (files / "held.jsonl").write_text(json.dumps({"prompt": "1", "responses": ["1", "2"], "scores": scores}))
+    recipe = {**settings("dpo", files), "evaluate": {"data": {"path": str(files / "held.jsonl")}}}
+    with pytest.raises(DataError, match=f"evaluate.data: {message}"):
+        finish(recipe, tmp_path / "run")
+
+
+def test_held_out_rows_that_were_cut_are_counted(files, tmp_path):
+    held = {"path": str(files / "dpo.jsonl"), "max_prompt_tokens": 2, "truncate": True}
+    finish({**settings("dpo", files, steps=1), "evaluate": {"data": held}}, tmp_path / "run")
+    cut = [event.message for event in read_run(tmp_path / "run").events() if event.kind == "truncated"]
+    assert cut == ["36 prompts or responses were cut to the limits in `evaluate.data`"]
+
+
+def test_characters_that_the_tokenizer_does_not_know_are_counted(files, tmp_path):
+    rows = [{"prompt": "ä", "completion": "1"}, {"prompt": "1", "completion": "ß"}, {"prompt": "2", "completion": "3"}]
+    (files / "sft.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    finish(settings("sft", files, steps=1), tmp_path / "run")
+    said = [event.message for event in read_run(tmp_path / "run").events() if event.kind == "unknown_tokens"]
+    assert len(said) == 1
+    assert said[0].startswith("2 prompts or responses of `data` have characters unknown to the tokenizer")
+
+
 OBJECTIVE = """
 from dataclasses import dataclass
 from groupwise.candidates import Loss, Objective

@@ -128,7 +128,7 @@ def check_vocabulary(model: Any, tokenizer: Any, path: str | Path) -> None:
 
 def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """Tokens that end a response: the tokenizer's end of text, the chat template's end of turn, the configured ones."""
-    configured = getattr(model.generation_config, "eos_token_id", None)
+    configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     several = [*configured] if isinstance(configured, list) else [configured]
     if getattr(tokenizer, "chat_template", None):
         with suppress(ModelError):  # a template that cannot be used: whoever renders with it is told

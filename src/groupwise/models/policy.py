@@ -2,7 +2,7 @@
 
 import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,10 @@ from groupwise.models.head import Head
 from groupwise.models.load import check_vocabulary, load_model, load_tokenizer
 from groupwise.models.prefix import ATTENTION, PackedRow, PaddedRows, UnsupportedAttentionError, gather, register
 from groupwise.models.probe import probe_batch
+from groupwise.models.scalar import ScalarModel
 from groupwise.models.trained import Loading, LoraConfig, Trained
+
+CRITIC = "critic."  # before the names of a critic's parameters
 
 
 class TokenLogProbs(nn.Module):
@@ -68,6 +71,7 @@ class Policy(Trained):
         super().__init__(model, tokenizer, TokenLogProbs(model), autocast=autocast)
         self.module: TokenLogProbs
         self.temperature = 1.0  # of the distribution whose log-probabilities are returned
+        self.critic: ScalarModel | None = None  # a critic with a model of its own, trained along
         self.shares_prompts = False
         probe = probe_batch(model.config.get_text_config().vocab_size, self.device)
         self._check_head(probe)
@@ -102,7 +106,9 @@ class Policy(Trained):
         logp, value = self._forward(batch, self._layout(batch))
         if Need.VALUE not in needs:
             return replace(batch.candidates, logp=logp)
-        assert value is not None, "the objective needs a critic: call add_value_head()"
+        if self.critic is not None:
+            value = self.critic.values(batch)
+        assert value is not None, "the objective needs a critic: call add_value_head(), or set policy.critic"
         return replace(batch.candidates, logp=logp, value=value)
 
     def add_value_head(self) -> None:
@@ -113,6 +119,22 @@ class Policy(Trained):
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
         self.module.value_head = head
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The parameters that are trained, the critic's too."""
+        return super().parameters() + ([] if self.critic is None else self.critic.parameters())
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """As `Trained.trained_state`, the critic's under "critic."."""
+        critic = {} if self.critic is None else self.critic.trained_state()
+        return super().trained_state() | {CRITIC + name: value for name, value in critic.items()}
+
+    def set_trained_state(self, state: Mapping[str, Tensor]) -> None:
+        """As `Trained.set_trained_state`, the critic's too."""
+        own = {name: value for name, value in state.items() if not name.startswith(CRITIC)}
+        super().set_trained_state(own)
+        if self.critic is not None:
+            self.critic.set_trained_state({n.removeprefix(CRITIC): v for n, v in state.items() if n not in own})
 
     def _layout(self, batch: Batch) -> PackedRow | PaddedRows:
         return (PackedRow if self.shares_prompts else PaddedRows)(batch, self.device)

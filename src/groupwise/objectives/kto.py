@@ -1,7 +1,7 @@
 """Kahneman-Tversky optimisation: learning from thumbs up and down."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -23,6 +23,8 @@ class KTO(Objective):
     prompt: they estimate KL(pi || ref) and count for z0 only. `z0="zero"` leaves it out. With n_D desirable and
     n_U undesirable rows the paper advises lambda_D n_D / (lambda_U n_U) in [1, 4/3].
     """
+
+    takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "thumbs"
 
     beta: float = 0.1  # strength of the pull to the reference; usual 0.01 .. 0.5
     lambda_desirable: float = 1.0  # weight of thumbs up

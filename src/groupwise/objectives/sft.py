@@ -1,7 +1,7 @@
 """Supervised fine-tuning: maximum likelihood of the given responses."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from groupwise.candidates import Candidates, Loss, Mean, Objective
 
@@ -15,6 +15,8 @@ class SFT(Objective):
 
     Reads no score: every completion is a demonstration. Prompt tokens are not trained.
     """
+
+    takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "demonstrations"
 
     per: Literal["token", "completion"] = "token"  # what counts the same: each token, or each response
 
