@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupwise.candidates import Candidates
-from groupwise.errors import ConfigError
+from groupwise.errors import ConfigError, DataError
 from groupwise.objectives import DPO
+from objectives.plain import SEEDS, SIZES, Row, loss_of, mean_over_pairs, nls, some
+from objectives.plain import step as any_step
 
 
 def step(seed: int, sizes: list[int], tokens: int = 4) -> Candidates:
@@ -102,6 +104,47 @@ def test_all_pairs_of_two_is_the_pair():
     )
     alone = [DPO()(c.rows([2 * g, 2 * g + 1])).loss for g in range(3)]
     assert DPO()(c).loss.item() == pytest.approx(sum(alone).item())
+
+
+COSTS = {
+    "sigmoid": lambda m, e: (1 - e) * nls(m) + e * nls(-m),
+    "hinge": lambda m, e: (1 - e) * max(0.0, 1 - m) + e * max(0.0, 1 + m),
+    "robust": lambda m, e: ((1 - e) * nls(m) - e * nls(-m)) / (1 - 2 * e),
+}
+
+
+@pytest.mark.parametrize("name", COSTS)
+@some
+@given(seed=SEEDS, sizes=SIZES, smoothing=st.sampled_from([0.0, 0.2]), confidence=st.booleans())
+def test_every_loss_against_a_loop(name, seed, sizes, smoothing, confidence):
+    """A pair's own confidence, the lower of its rows', takes the place of 1 - label_smoothing."""
+    c = any_step(seed, sizes, confidence=confidence)
+
+    def cost(a: Row, b: Row) -> float:
+        e = 1 - min(a.confidence, b.confidence) if confidence else smoothing
+        return COSTS[name](0.5 * (a.h - b.h), e)
+
+    objective = DPO(beta=0.5, loss=name, label_smoothing=smoothing)
+    assert loss_of(objective, c) == pytest.approx(mean_over_pairs(c, cost), rel=1e-11)
+
+
+def test_robust_is_unbiased_under_label_noise():
+    """Labels turned round with probability e cost, on average, what right labels cost with e = 0."""
+    right, wrong = pair(), pair(score=torch.tensor([0.0, 1.0]))
+    robust = DPO(loss="robust", label_smoothing=0.3)
+    assert 0.7 * loss_of(robust, right) + 0.3 * loss_of(robust, wrong) == pytest.approx(loss_of(DPO(), right))
+
+
+def test_hinge_is_silent_past_a_margin_of_one():
+    assert loss_of(DPO(loss="hinge", beta=0.25), pair()) == 0  # margin 1
+    assert loss_of(DPO(loss="hinge", beta=0.125), pair()) == 0.5
+
+
+def test_robust_refuses_a_label_that_says_nothing():
+    c = pair(confidence=torch.tensor([0.9, 0.5]))
+    assert math.isfinite(loss_of(DPO(), c))
+    with pytest.raises(DataError, match=re.escape('confidence = 0.5, must be above 0.5 with dpo.loss = "robust"')):
+        loss_of(DPO(loss="robust"), c)
 
 
 @pytest.mark.parametrize(

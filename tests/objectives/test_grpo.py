@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from groupwise.candidates import Candidates, Need, implied_weights
 from groupwise.errors import ConfigError
 from groupwise.objectives import GRPO
+from objectives.plain import SEEDS, SIZES, clipped, groups_of, loss_of, mean, some, standardized
+from objectives.plain import step as any_step
 
 
 def step(seed: int, sizes: list[int], tokens: int = 4) -> Candidates:
@@ -127,6 +129,42 @@ def test_mismatched_rows_leave_the_groups_statistics():
 def test_needs_follow_the_settings():
     assert GRPO().needs == Need.OLD
     assert GRPO(kl_coef=0.04).needs == Need.OLD | Need.REF
+
+
+@some
+@given(seed=SEEDS, sizes=SIZES)
+def test_process_rewards_against_a_loop(seed, sizes):
+    """4.1.3: each step's reward against all of the group's; a token has those of the steps that end at or after it."""
+    c = any_step(seed, sizes)
+    draw = torch.Generator().manual_seed(seed)
+    reward = torch.randint(3, c.logp.shape, generator=draw).double()
+    reward[torch.rand(reward.shape, generator=draw) < 0.4] = torch.nan
+    c = replace(c, token_score=reward)
+    terms = []
+    for rows in groups_of(c):
+        ends = [(row.place, t) for row in rows for t in row.at if not math.isnan(reward[row.place, t])]
+        weights = dict(zip(ends, standardized([reward[end].item() for end in ends]), strict=True))
+        for row in rows:
+            w = [sum(weights.get((row.place, u), 0.0) for u in row.at if u >= t) for t in row.at]
+            rho = [math.exp(p - q) for p, q in zip(row.logp, row.old, strict=True)]
+            terms.append(mean(clipped(r, x, 0.2, 0.2) for r, x in zip(rho, w, strict=True)))
+    assert loss_of(GRPO(process=True), c) == pytest.approx(-mean(terms), rel=1e-11, abs=1e-13)
+
+
+def test_process_rewards_by_hand():
+    """Two answers of three tokens; steps end at 1 and 2 in the first (rewards 1, 0), at 2 in the second (reward 2)."""
+    nan = math.nan
+    c = Candidates(
+        logp=torch.zeros(2, 3, dtype=torch.float64),
+        mask=torch.ones(2, 3, dtype=torch.bool),
+        group=torch.zeros(2, dtype=torch.long),
+        score=torch.zeros(2, dtype=torch.float64),
+        token_score=torch.tensor([[nan, 1.0, 0.0], [nan, nan, 2.0]], dtype=torch.float64),
+    )
+    assert GRPO(process=True).prepare(c).weight.tolist() == [[-1, -1, -1], [1, 1, 1]]
+    assert GRPO(process=True, advantage="leave_one_out").prepare(c).weight.tolist() == [[-1.5] * 3, [1.5] * 3]
+    with pytest.raises(ValueError, match=r"grpo reads Candidates\.token_score, which is None"):
+        GRPO(process=True).prepare(replace(c, token_score=None))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, relu
 
 from groupwise.candidates import Candidates, Loss, Need, Objective
-from groupwise.errors import ConfigError
+from groupwise.errors import ConfigError, DataError
 from groupwise.functional.logprobs import Length, length_normalized
 
 
@@ -54,5 +54,10 @@ class DPO(Objective):
         if self.loss == "hinge":
             return (1 - e) * relu(1 - margin) + e * relu(1 + margin)
         if self.loss == "robust":
+            if isinstance(e, Tensor) and (e >= 0.5).any():  # a label that says nothing cannot be corrected
+                raise DataError(
+                    f'Candidates.confidence = {1 - e.max().item():g}, must be above 0.5 with dpo.loss = "robust": '
+                    'leave such pairs out, or use loss="sigmoid"'
+                )
             return (e * logsigmoid(-margin) - (1 - e) * logsigmoid(margin)) / (1 - 2 * e)
         return -(1 - e) * logsigmoid(margin) - e * logsigmoid(-margin)
