@@ -181,3 +181,14 @@ def test_a_reward_that_ends_the_process_shows_the_sample():
 
     with pytest.raises(RewardError, match=r"raised SystemExit: 3\n  row: .*1\+1="):
         score_group(leave, ROW, ["2"])
+
+
+def test_a_reward_that_changes_the_row_changes_its_own_copy():
+    def greedy(row, text):
+        return float(row.pop("answer") == text)
+
+    row = dict(ROW)
+    assert [judged.score for judged in score_group(greedy, row, ["2", "2"])] == [1.0, 1.0]
+    many = batched(lambda rows, texts: [float(r.pop("answer") == t) for r, t in zip(rows, texts, strict=True)])
+    assert [judged.score for judged in score_group(many, row, ["2", "2"])] == [1.0, 1.0]
+    assert row == ROW

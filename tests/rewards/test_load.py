@@ -71,7 +71,7 @@ def test_a_module(file, monkeypatch):
         ("exact_anser", {}, "Did you mean `exact_answer`"),
         ("zzz", {}, "Known: exact_answer, length"),
         ("exact_answer", {"extrct": "boxed"}, "Did you mean `extract`"),
-        ("exact_answer", {"extract": "box"}, "must be one of"),
+        ("exact_answer", {"extract": "box"}, "Input should be 'last_number'"),
         ("my_reward.py", {}, "give file and function: `my_reward.py:NAME`"),
         ("absent.py:f", {}, "absent.py': there is no such file"),
         ("no_such_module_here:f", {}, "cannot be imported: ModuleNotFoundError"),

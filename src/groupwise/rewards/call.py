@@ -39,6 +39,7 @@ def score_batch(
     A reward that raises, or returns anything but a finite number, None or named finite numbers, fails:
     with on_error="stop" a RewardError shows the sample; with "unjudged" the sample gets no score, and its
     `Judgement.error` says why. A package that is not installed (MissingExtra) always stops.
+    Each call gets a copy of its row: what it changes there, no other call sees.
     """
     assert len(rows) == len(texts), f"{len(rows)} rows for {len(texts)} texts"
     if getattr(reward, "batched", False) is True:
@@ -46,7 +47,7 @@ def score_batch(
     judgements = []
     for row, text in zip(rows, texts, strict=True):
         try:
-            judgements.append(_judgement(reward, reward(row, text)))
+            judgements.append(_judgement(reward, reward(dict(row), text)))
         except MissingExtra:
             raise
         except (Exception, SystemExit) as error:
@@ -64,7 +65,7 @@ def _score_at_once(reward: Reward, rows: Sequence[Row], texts: Sequence[str], on
     if not texts:
         return []
     try:
-        values = _values(reward(list(rows), list(texts)), len(texts))
+        values = _values(reward([dict(row) for row in rows], list(texts)), len(texts))
     except MissingExtra:
         raise
     except (Exception, SystemExit) as error:
