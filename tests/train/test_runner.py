@@ -248,6 +248,13 @@ def test_characters_that_the_tokenizer_does_not_know_are_counted(files, tmp_path
     assert said[0].startswith("2 prompts or responses of `data` have characters unknown to the tokenizer")
 
 
+def test_a_gradient_too_large_for_its_norm_names_the_rows(files, tmp_path):
+    recipe = settings("dpo", files)
+    recipe["objective"] = {"name": "dpo", "beta": 1e30}
+    with pytest.raises(GroupwiseError, match=r"the gradient is not finite on dpo.jsonl:\d+ completion 0.*no step was"):
+        finish(recipe, tmp_path / "run")
+
+
 OBJECTIVE = """
 from dataclasses import dataclass
 from groupwise.candidates import Loss, Objective

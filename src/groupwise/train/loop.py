@@ -83,7 +83,7 @@ def train(
                     stats.add(micro, learned, out)
             stats.grad_norm = optimizer.clip(config.max_grad_norm)
             if not math.isfinite(stats.grad_norm):
-                raise TrainingError(_blame(policy, objective, batch, groups, step=step, max_tokens=config.max_tokens))
+                raise TrainingError(_blame(policy, objective, batch, groups, step=step, optimizer=optimizer))
             if stats.grad_norm > 0:  # else there was nothing to learn, and momentum must not move the weights
                 stats.learning_rate = optimizer.step(step, config.steps)
             optimizer.zero()
@@ -124,15 +124,14 @@ def _rows(micro: Batch, groups: Sequence[Group]) -> str:
 
 
 def _blame(
-    policy: Reader, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, max_tokens: int
+    policy: Reader, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, optimizer: Optimizer
 ) -> str:
-    """Which rows made the gradient non-finite: one group at a time, as only a failing step can afford."""
+    """Which rows made the gradient, or its norm, non-finite: one group at a time, as only a failing step can afford."""
     bad: list[str] = []
     for micro in micro_batches(batch, 1):
-        for parameter in policy.parameters():
-            parameter.grad = None
+        optimizer.zero()
         objective(policy.read(micro, objective.needs)).loss.backward()  # type: ignore[no-untyped-call]
-        if not all(p.grad is None or bool(p.grad.isfinite().all()) for p in policy.parameters()):
+        if not math.isfinite(optimizer.clip(None)):
             bad.append(_rows(micro, groups))
     where = "; ".join(bad) or "their sum only: no single group's gradient is non-finite"
     return f"step {step}: the gradient is not finite on {where}; no step was taken"
