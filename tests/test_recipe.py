@@ -19,6 +19,7 @@ SAMPLED = {
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
+        ({**GIVEN, "evaluate": {"data": SUMS}}, "evaluate.data.task = 'sums' gives prompts: add the sections"),
         ({**GIVEN, "model": {"path": ""}}, "model.path = '': give a folder"),
         ({**GIVEN, "model": {"path": "tiny", "reference": ""}}, "model.reference = '': give a folder"),
         ({**GIVEN, "data": {"path": ""}}, "data.path = '': name a file"),
