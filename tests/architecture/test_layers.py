@@ -20,7 +20,7 @@ ARROWS = {
     "objectives": {"candidates", "functional"},
     "fetch": set(),
     "sandbox": set(),
-    "rewards": {"sandbox"},
+    "rewards": {"sandbox", "data", "models"},  # a reward model is a model
     "data": {"candidates"},
     "models": {"candidates", "data"},
     "engines": {"candidates", "data", "models"},  # the local engine samples from the policy itself
@@ -28,7 +28,7 @@ ARROWS = {
     "runs": {"candidates"},
     "train": {"candidates", "functional", "data", "models", "runs"},  # objective and source arrive as arguments
     "evaluate": {"candidates", "data", "models", "engines", "rewards", "runs"},
-    "advise": {"candidates", "data", "models", "engines", "rewards", "runs"},
+    "advise": {"candidates", "data", "models", "engines", "rewards", "evaluate", "runs"},
     "dashboard": {"runs"},
     "recipe": {"candidates", "data", "engines", "models", "train"},  # every part's settings
     "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},

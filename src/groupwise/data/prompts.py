@@ -25,7 +25,7 @@ def prompts_from_records(records: Sequence[Record], renderer: Renderer) -> list[
         PromptRow(
             prompt_ids=renderer.prompt_ids(record.prompt, record.origin),
             prompt=record.prompt,
-            row=record.row,
+            row={"prompt": record.prompt, **record.row},  # under our name too, for rewards that read it
             origin=record.origin,
         )
         for record in records

@@ -11,12 +11,14 @@ from groupwise.registry import user_module
 from groupwise.rewards.call import Reward
 from groupwise.rewards.exact_answer import ExactAnswer
 from groupwise.rewards.length import Length
+from groupwise.rewards.model import Model
 from groupwise.rewards.reasoning_gym import ReasoningGym
 from groupwise.rewards.sentiment import Sentiment
 
 REWARDS: Mapping[str, type] = {
     "exact_answer": ExactAnswer,
     "length": Length,
+    "model": Model,
     "reasoning_gym": ReasoningGym,
     "sentiment": Sentiment,
 }
