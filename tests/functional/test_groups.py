@@ -30,6 +30,11 @@ def test_sums_and_means_by_hand():
     assert groups.group_max(SCORE, GROUP).tolist() == [2, 6, 2, 2, 6, -math.inf]
 
 
+def test_the_largest_may_be_infinite():
+    value = torch.tensor([math.inf, 1.0, -math.inf, NAN, -math.inf])
+    assert groups.group_max(value, torch.tensor([0, 0, 1, 1, 1])).tolist() == [math.inf] * 2 + [-math.inf] * 3
+
+
 def test_std_by_hand():
     score, group = torch.tensor([2.0, 4.0, 4.0, 6.0, 9.0]), torch.tensor([1, 1, 1, 1, 2])
     sample, population = math.sqrt(8 / 3), math.sqrt(2)
@@ -75,3 +80,43 @@ def test_statistics_against_a_loop(rows, ddof):
         assert groups.group_std(score, group, ddof=ddof)[i].item() == pytest.approx(std)
         assert groups.group_max(score, group)[i] == max(judged, default=-math.inf)
         assert groups.has_signal(score, group)[i] == (len(set(judged)) > 1)
+
+
+def test_members_by_hand():
+    rows, there = groups.members(GROUP)
+    found = [
+        sorted(r for r, is_there in zip(*row, strict=True) if is_there)
+        for row in zip(rows.tolist(), there.tolist(), strict=True)
+    ]
+    assert found == [[0, 2, 3], [1, 4], [0, 2, 3], [0, 2, 3], [1, 4], [5]]
+    assert rows.shape == (6, 3)  # as wide as the largest group
+    assert groups.members(GROUP[:0])[0].shape == (0, 0)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(rows=rows)
+def test_members_are_the_rows_of_the_same_group(rows):
+    index, there = groups.members(tensors(rows)[1])
+    for i, (g, _) in enumerate(rows):
+        assert index[i][there[i]].tolist() == [j for j, (h, _) in enumerate(rows) if h == g]
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(rows=rows)
+def test_logsumexp_against_a_loop(rows):
+    """A row of -inf adds nothing; a group of nothing else gives the log of the least positive number, not a NaN."""
+    value, group = tensors(rows)
+    value = value.nan_to_num(nan=-math.inf)
+    ours = groups.group_logsumexp(value, group).tolist()
+    for i, (g, _) in enumerate(rows):
+        total = sum(math.exp(v) for v, (h, _) in zip(value.tolist(), rows, strict=True) if h == g)
+        assert ours[i] == pytest.approx(math.log(total or torch.finfo(torch.float64).tiny), rel=1e-12, abs=1e-15)
+
+
+def test_logsumexp_of_far_values_is_finite_and_its_gradient_the_softmax():
+    value = torch.tensor([1e4, 1e4 - 1, -1e4, -math.inf, 3.0], dtype=torch.float64, requires_grad=True)
+    ours = groups.group_logsumexp(value, torch.tensor([0, 0, 0, 0, 1]))
+    assert ours[0].item() == pytest.approx(1e4 + math.log1p(math.exp(-1)))
+    (gradient,) = torch.autograd.grad(ours[0] + ours[4], value)
+    chance = 1 / (1 + math.exp(-1))
+    assert gradient.tolist() == pytest.approx([chance, 1 - chance, 0, 0, 1])

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupwise.functional.returns import at_last_token, gae
+from groupwise.functional.returns import at_last_token, from_steps, gae, whiten
 
 
 def gae_closed_form(reward, value, gamma, lam):
@@ -51,3 +51,32 @@ def test_lambda_one_is_the_return_minus_the_value():
     assert advantage.tolist() == [[6.5, 5.5, 3.5]]
     assert target.tolist() == [[7, 6, 4]]
     assert math.isclose(target[0, 0], reward.sum())
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**31), shape=st.sampled_from([(1, 1), (1, 3), (4, 5)]))
+def test_whiten_against_a_loop(seed, shape):
+    draw = torch.Generator().manual_seed(seed)
+    mask = torch.rand(shape, generator=draw) < 0.6
+    value = torch.randn(shape, generator=draw, dtype=torch.float64)
+    ours = whiten(torch.where(mask, value, torch.nan), mask)
+    counted = value[mask].tolist()
+    assert ours[~mask].count_nonzero() == 0
+    if len(counted) < 2:  # nothing to compare with
+        assert ours.nan_to_num(nan=0.0).count_nonzero() == 0
+        return
+    mean = sum(counted) / len(counted)
+    std = math.sqrt(sum((v - mean) ** 2 for v in counted) / (len(counted) - 1))
+    assert ours[mask].tolist() == pytest.approx([(v - mean) / std for v in counted], abs=1e-12)
+
+
+def test_whiten_by_hand():
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    assert whiten(torch.tensor([[1.0, 2.0, 99.0], [3.0, 99.0, 99.0]]), mask).tolist() == [[-1, 0, 0], [1, 0, 0]]
+    tiny = torch.tensor([[1.0, 1.0 + 2**-40]], dtype=torch.float64)  # the floor keeps rounding noise small
+    assert whiten(tiny, torch.ones(1, 2, dtype=torch.bool)).abs().max() < 1e-5
+
+
+def test_a_token_has_the_weights_of_the_steps_that_end_at_it_or_after_it():
+    steps = torch.tensor([[0.0, 1.0, 0.0, 10.0, 0.0], [2.0, 0.0, 0.0, 0.0, -5.0]])
+    assert from_steps(steps).tolist() == [[11, 11, 10, 10, 0], [-3, -5, -5, -5, -5]]

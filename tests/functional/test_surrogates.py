@@ -70,3 +70,44 @@ def test_the_ratio_is_capped_and_finite():
 def test_log_prob_is_the_weight_times_logp():
     logp = torch.tensor([[-1.0, -2.0], [-3.0, -4.0]])
     assert surrogates.log_prob(logp, torch.tensor([[2.0], [-1.0]])).tolist() == [[-2, -4], [3, 4]]
+
+
+ratios = st.lists(st.lists(st.floats(-3, 3), min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+def padded(rows):
+    width = max(map(len, rows))
+    mask = torch.tensor([[True] * len(row) + [False] * (width - len(row)) for row in rows])
+    return torch.tensor([row + [math.nan] * (width - len(row)) for row in rows], dtype=torch.float64), mask
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(rows=ratios)
+def test_sequence_ratio_is_the_geometric_mean_of_the_tokens_ratios(rows):
+    d, mask = padded(rows)
+    old = torch.full_like(d, -5.0)
+    ours = surrogates.sequence_ratio(old + d, old, mask)
+    assert ours.shape == d.shape
+    for row, of_tokens in zip(rows, ours.tolist(), strict=True):
+        product = math.prod(math.exp(x) for x in row)
+        assert of_tokens == pytest.approx([product ** (1 / len(row))] * d.shape[1], rel=1e-9)
+
+
+def test_sequence_ratio_is_capped_and_finite():
+    logp, mask = torch.tensor([[-1.0, -1e9], [-1.0, 1e9], [7.0, 7.0]]), torch.ones(3, 2, dtype=torch.bool)
+    mask[2] = False
+    ours = surrogates.sequence_ratio(logp, torch.zeros(3, 2), mask)
+    assert ours[:, 0].tolist() == pytest.approx([math.exp(-20), math.exp(20), 1])
+
+
+@pytest.mark.parametrize("move", [-3.0, -0.1, 0.0, 0.3, 2.0])
+@pytest.mark.parametrize("w", [-2.0, 0.0, 1.5])
+@pytest.mark.parametrize("cap", [1.0, 1.5, 5.0])
+def test_capped_keeps_every_tokens_gradient(move, w, cap):
+    logp = torch.tensor([[-1.7]], dtype=torch.float64, requires_grad=True)
+    term, took = surrogates.capped(logp, logp.detach() - move, torch.tensor([[w]], dtype=torch.float64), cap=cap)
+    rho = min(math.exp(move), cap)
+    assert term.item() == pytest.approx(rho * w * -1.7)
+    assert took.item() == (math.exp(move) > cap)
+    (gradient,) = torch.autograd.grad(term.sum(), logp)
+    assert gradient.item() == pytest.approx(rho * w)  # none through the ratio

@@ -28,7 +28,7 @@ def group_max(value: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Float[Tenso
     """For each row, the largest `value` of its group; NaN rows are passed over."""
     index, count = group_index(group)
     lowest = value.new_full((count,), -torch.inf)
-    return lowest.scatter_reduce(0, index, value.nan_to_num(nan=-torch.inf), "amax")[index]
+    return lowest.scatter_reduce(0, index, torch.where(value.isnan(), -torch.inf, value), "amax")[index]
 
 
 def judged(score: Float[Tensor, "N"]) -> Bool[Tensor, "N"]:
