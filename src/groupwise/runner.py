@@ -20,6 +20,7 @@ from groupwise.evaluate.sampled import Sampled, Scorer, evaluate_sampled
 from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 from groupwise.models.reference import AdapterOff, FrozenReference, Reference
+from groupwise.models.reference_cache import CachedReference, fingerprint
 from groupwise.models.scalar import ScalarModel
 from groupwise.models.tiny import make_tiny
 from groupwise.models.trained import Trained
@@ -69,7 +70,7 @@ class Runner:
     def _load(self) -> None:
         recipe = self.recipe
         self.policy: Any = self._model()
-        self.reference = self._reference() if Need.REF in self.objective.needs else None
+        self.reference = self._cached(self._reference()) if Need.REF in self.objective.needs else None
         renderer = make_renderer(self.policy, recipe.data)
         self.source = self._source(renderer)
         self.heldout = self._heldout()
@@ -145,7 +146,7 @@ class Runner:
         policy = Policy.load(path, **form)
         policy.temperature = self.recipe.sampling.temperature if self.recipe.sampling else 1.0
         if Need.VALUE in needs and model.critic is not None:
-            policy.critic = ScalarModel.load(model.critic, place="before", dtype=model.dtype, new_head=True)
+            policy.critic = ScalarModel.load(self._path(model.critic), place="before", dtype=model.dtype, new_head=True)
         elif Need.VALUE in needs:
             policy.add_value_head()
         return policy
@@ -170,6 +171,16 @@ class Runner:
             raise ConfigError(f"model.reference = {path!r} has another vocabulary than model.path = {model.path!r}")
         frozen.policy.temperature = self.policy.temperature
         return frozen
+
+    def _cached(self, reference: Reference) -> Reference:
+        """Asked once for each given response, if it stands still; sampled ones do not come again."""
+        model = self.recipe.model
+        if self.recipe.online or model.reference_update is not None:
+            return reference
+        of = reference.policy if isinstance(reference, (FrozenReference, AdapterOff)) else self.policy
+        name = fingerprint(of.model, model.dtype, of.temperature)
+        folder = Path(model.reference_cache) if model.reference_cache else self.directory / "reference_cache"
+        return CachedReference(reference, folder / f"{name}.bin", writes=self.world.leads)
 
     def _source(self, renderer: Renderer) -> Source:
         recipe = self.recipe

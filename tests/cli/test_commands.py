@@ -151,3 +151,17 @@ def test_explain_an_objective_with_a_setting_that_has_no_default(capsys, tmp_pat
     found = printed(capsys, "explain", str(tmp_path / "mine.py"), "--json")
     assert found["fields"][0]["about"] == "how much"
     assert found["needs"] == ["what depends on a"]
+
+
+def test_what_to_do_next_suits_what_was_trained(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.jsonl").write_text('{"prompt": "1", "chosen": "2", "rejected": "3"}\n')
+    (tmp_path / "r.yaml").write_text(
+        "model: {path: tiny}\nobjective: {name: dpo}\ndata: {path: pairs.jsonl}\ntrain: {steps: 1}\n"
+    )
+    assert main(["train", "r.yaml", "--run", "a b"]) == 0
+    assert "next:  groupwise sample 'a b/model' " in capsys.readouterr().out
+    assert main(["train", "r.yaml", "--run", "c", "--objective.name", "reward_model"]) == 0
+    assert "groupwise sample" not in capsys.readouterr().out
+    assert main(["sample", "c/model", "1"]) == 2
+    assert "gives scores and does not write" in capsys.readouterr().err

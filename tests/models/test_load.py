@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from groupwise.errors import ModelError
 from groupwise.models.load import check_vocabulary, end_token_ids, load_model, load_tokenizer
 from groupwise.models.policy import Policy
+from groupwise.models.scalar import ScalarModel
 from groupwise.models.tiny import make_tiny, make_tokenizer
 
 
@@ -142,3 +143,9 @@ def test_the_end_of_turn_of_a_chat_template_ends_a_response(whole):
     assert end_token_ids(model, tokenizer) == {turn, tokenizer.eos_token_id}
     tokenizer.chat_template = "{{ nowhere.attribute }}"
     assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
+
+
+def test_a_model_that_scores_is_not_taken_for_one_that_writes(folder, whole, tmp_path):
+    ScalarModel.load(whole, new_head=True).save(tmp_path / "scalar")
+    with pytest.raises(ModelError, match="gives scores and does not write: take a causal model"):
+        load(tmp_path / "scalar")

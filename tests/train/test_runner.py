@@ -255,6 +255,12 @@ def test_a_gradient_too_large_for_its_norm_names_the_rows(files, tmp_path):
         finish(recipe, tmp_path / "run")
 
 
+def test_a_critic_may_be_the_model_made_on_the_spot(files, tmp_path):
+    recipe = {**settings("grpo", files, steps=1), "objective": {"name": "ppo"}}
+    recipe["model"] = {"path": "tiny", "critic": "tiny"}
+    assert len(finish(recipe, tmp_path / "run")) == 1
+
+
 OBJECTIVE = """
 from dataclasses import dataclass
 from groupwise.candidates import Loss, Objective

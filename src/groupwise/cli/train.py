@@ -9,6 +9,7 @@ from pathlib import Path
 from groupwise.cli.show import headline, progress, say, tell
 from groupwise.config import parse_overrides
 from groupwise.errors import ConfigError
+from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
 from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
 from groupwise.runner import Runner
@@ -51,7 +52,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             tell(line)
         say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
         say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
-        say(f"next:  groupwise sample {shlex.quote(str(directory / 'model'))} 'your prompt'")
+        if isinstance(runner.policy, Policy):  # a model that scores does not write
+            say(f"next:  groupwise sample {shlex.quote(str(directory / 'model'))} 'your prompt'")
     return 0
 
 

@@ -25,7 +25,7 @@ def load_tokenizer(path: str | Path, *, end: str = "") -> Any:
     except Exception as error:  # of transformers and of all that read files below it
         local = Path(place).is_dir()
         raise ModelError(
-            f"model.path = {str(path)!r} holds no tokenizer that transformers can read ({_first_line(error)}): "
+            f"the model {str(path)!r} holds no tokenizer that transformers can read ({_first_line(error)}): "
             f"{'save one there with tokenizer.save_pretrained(...)' if local else _NO_FOLDER}"
         ) from error
     if tokenizer.eos_token_id is None and end and getattr(tokenizer, end, None):
@@ -42,9 +42,13 @@ def load_model(path: str | Path, *, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForCausalLM
 
     model, missing = _read(AutoModelForCausalLM, path, "is no causal model that transformers can read", dtype=dtype)
+    if any("ForSequenceClassification" in name for name in model.config.architectures or ()):
+        raise ModelError(
+            f"the model {str(path)!r} gives scores and does not write: take a causal model, such as its base"
+        )
     if missing:
         raise ModelError(
-            f"model.path = {str(path)!r} lacks {len(missing)} weights of a {type(model).__name__}, the first "
+            f"the model {str(path)!r} lacks {len(missing)} weights of a {type(model).__name__}, the first "
             f"{missing[0]}: they would be random; take a complete checkpoint of a causal model"
         )
     return model
@@ -56,23 +60,23 @@ def _read(kind: Any, path: str | Path, problem: str, **settings: Any) -> tuple[A
     try:
         model, loading = kind.from_pretrained(place, output_loading_info=True, ignore_mismatched_sizes=True, **settings)
     except Exception as error:  # of transformers and of all that read files below it
-        raise ModelError(f"model.path = {str(path)!r} {problem}: {_first_line(error)}") from error
+        raise ModelError(f"the model {str(path)!r} {problem}: {_first_line(error)}") from error
     for name, saved, wanted in sorted(loading["mismatched_keys"]):
         raise ModelError(
-            f"model.path = {str(path)!r} {problem}: {name} is {list(saved)} in its file, {list(wanted)} by its "
+            f"the model {str(path)!r} {problem}: {name} is {list(saved)} in its file, {list(wanted)} by its "
             "config.json; the two do not belong together"
         )
     layers = {re.sub(r"\.\d+\.", ".N.", name) for name in model.state_dict() if re.search(r"\.\d+\.", name)}
     unused = sorted(name for name in loading["unexpected_keys"] if re.sub(r"\.\d+\.", ".N.", name) in layers)
     if unused:
         raise ModelError(
-            f"model.path = {str(path)!r} {problem}: its config.json names fewer layers than its file holds: "
+            f"the model {str(path)!r} {problem}: its config.json names fewer layers than its file holds: "
             f"{unused[0]} and {len(unused) - 1} more weights would be left out"
         )
     bad = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
     if bad:
         raise ModelError(
-            f"model.path = {str(path)!r} has NaN or infinite weights in {len(bad)} tensors, the first {bad[0]}: "
+            f"the model {str(path)!r} has NaN or infinite weights in {len(bad)} tensors, the first {bad[0]}: "
             "the file is damaged or an earlier training run diverged; take another checkpoint"
         )
     return model, sorted(loading["missing_keys"])
@@ -103,7 +107,7 @@ def load_scalar(path: str | Path, tokenizer: Any, *, dtype: torch.dtype, new_hea
     head = [name for name in missing if name.split(".")[0] in ("score", "classifier", "pre_classifier", "pooler")]
     if missing and (len(head) < len(missing) or not new_head):
         raise ModelError(
-            f"model.path = {str(path)!r} has no scalar head (it lacks {missing[0]}): give a reward model, such as one "
+            f"the model {str(path)!r} has no scalar head (it lacks {missing[0]}): give a reward model, such as one "
             "trained with objective.name: reward_model"
         )
     if missing:
@@ -142,7 +146,7 @@ def _place(path: str | Path) -> str:
     if path != "" and folder.is_dir():
         return str(folder)
     if isinstance(path, Path) or os.path.lexists(folder) or not _HUB_ID.fullmatch(path):
-        raise ModelError(f"model.path = {str(path)[:200]!r} is not a folder: {_NO_FOLDER}")
+        raise ModelError(f"the model {str(path)[:200]!r} is not a folder: {_NO_FOLDER}")
     return path
 
 
