@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from groupwise.errors import ConfigError
 from groupwise.runs.atomic import checkpoints, clean, prune, recover, step_of, write_atomically
@@ -99,9 +100,17 @@ def full(tmp_path):
     subprocess.run(["umount", "-l", str(tmp_path / "full")], check=True)
 
 
-def test_a_full_disk_is_an_error_of_the_operating_system_whatever_the_library_says(full):
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda directory: torch.save(torch.zeros(1 << 20), directory / "x.pt"),
+        lambda directory: save_file({"x": torch.zeros(1 << 20)}, directory / "x.safetensors"),
+    ],
+    ids=["torch", "safetensors"],
+)
+def test_a_full_disk_is_an_error_of_the_operating_system_whatever_the_library_says(write, full):
     (full / "earlier").mkdir()
     with pytest.raises(OSError, match="No space left on device") as caught:
-        write_atomically(full / "x", lambda directory: torch.save(torch.zeros(1 << 20), directory / "x.pt"))
+        write_atomically(full / "x", write)
     assert caught.value.filename == str(full / "x")
     assert [path.name for path in full.iterdir()] == ["earlier"]

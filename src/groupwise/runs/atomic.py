@@ -57,10 +57,10 @@ def write_atomically(directory: Path, write: Callable[[Path], object]) -> None:
             if not path.is_symlink():
                 _sync(path)
     except BaseException as error:
-        full = isinstance(error, Exception) and shutil.disk_usage(partial).free < 1 << 16
+        number = _system_error(error, partial)
         shutil.rmtree(partial, ignore_errors=True)
-        if full and not isinstance(error, OSError):  # libraries that write files themselves say something else
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory)) from error
+        if number:
+            raise OSError(number, os.strerror(number), str(directory)) from error
         raise
     replaced = _aside(directory)
     if directory.exists():
@@ -69,6 +69,15 @@ def write_atomically(directory: Path, write: Callable[[Path], object]) -> None:
     _sync(directory.parent)
     if replaced.exists():
         _remove(replaced)
+
+
+def _system_error(error: BaseException, place: Path) -> int:
+    """The operating system's error behind what a library that writes files itself has raised; 0 if there is none."""
+    if isinstance(error, OSError) or not isinstance(error, Exception):
+        return 0
+    if found := re.search(r"os error (\d+)", str(error)):  # safetensors
+        return int(found[1])
+    return errno.ENOSPC if shutil.disk_usage(place).free < 1 << 16 else 0  # torch
 
 
 def recover(directory: Path) -> None:
