@@ -72,6 +72,18 @@ def test_variance_of_the_value(policy):
     assert variance(k2) < variance(k1) / 10
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+def test_gradients_are_exact_to_rounding(dtype):
+    """d(k1) = 1, d(k2) = d, d(k3) = 1 - exp(-d): in the precision that training runs in."""
+    d = torch.tensor([-19.0, -3.0, -0.5, -1e-3, 0.0, 1e-3, 0.5, 3.0, 40.0], dtype=dtype)
+    expected = {"k1": lambda x: 1.0, "k2": lambda x: x, "k3": lambda x: -math.expm1(-x)}
+    for name, estimator in ESTIMATORS.items():
+        logp = d.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(estimator(logp, torch.zeros_like(d)).sum(), logp)
+        rule = [expected[name](x) for x in d.tolist()]
+        assert gradient.tolist() == pytest.approx(rule, rel=1e-6 if dtype == torch.float32 else 1e-14, abs=1e-7)
+
+
 def test_k3_far_below_the_reference_is_finite_and_pulls_back():
     logp = torch.tensor([-10.0, -19.9, -20.1, -30.0, -1e4], requires_grad=True)
     value = k3(logp, torch.zeros(5))

@@ -29,7 +29,8 @@ def k3(logp: Float[Tensor, "*S"], logp_ref: Float[Tensor, "*S"]) -> Float[Tensor
     """exp(-d) - 1 + d: unbiased value, never negative. A straight line below d = -20, so that it stays finite."""
     d = logp - logp_ref
     near = d.clamp(min=-LOG_RATIO_LIMIT)
-    return torch.expm1(-near) + d + math.exp(LOG_RATIO_LIMIT) * (near - d)
+    # relu and not near - d: the gradients of two terms of 5e8 would leave only their rounding
+    return torch.expm1(-near) + d + math.exp(LOG_RATIO_LIMIT) * torch.relu(-LOG_RATIO_LIMIT - d)
 
 
 def exact(log_probs: Float[Tensor, "*S V"], log_probs_ref: Float[Tensor, "*S V"]) -> Float[Tensor, "*S"]:
