@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from groupwise import config
 from groupwise.candidates import Need, Objective
+from groupwise.data.annotators import Method
+from groupwise.data.rows import Kind
 from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling, check_temperature
 from groupwise.errors import ConfigError, did_you_mean
@@ -27,6 +29,7 @@ class ModelConfig:
     gradient_checkpointing: bool = False  # recompute layers in the backward pass: less memory, a third more time
     reference: str | None = None  # what an objective's reference is; null: the model as it was before this run
     reference_update: ReferenceUpdate | None = None  # the reference follows the policy; null: it stands still
+    reference_cache: str | None = None  # a folder that keeps its log-probabilities for other runs; null: the run's own
     critic: str | None = None  # for ppo: a model with a scalar head of its own; null: a head on the policy's trunk
 
     def __post_init__(self) -> None:
@@ -45,7 +48,8 @@ class DataConfig:
     task: str | None = None  # or a generator: `sums`, `reasoning_gym.chain_sum`, ...
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
     size: int | None = None  # rows: taken from the task, or at most from the file
-    kind: Literal["demonstration", "pair", "candidates", "prompt"] | None = None  # null: what the columns say
+    kind: Kind | None = None  # null: what the columns say
+    annotators: Method | None = None  # join several annotators' judgements of one item; null: each is a row
     columns: Mapping[str, str] = field(default_factory=dict)  # role -> column, where the names are unusual
     split: str = "train"  # of a hub data set or a folder
     system: str | None = None  # a system message put before every chat prompt that has none
@@ -65,7 +69,7 @@ class DataConfig:
             raise ConfigError("data.path = '': name a file, a folder (`.` is this one) or a hub data set")
         if self.path is not None and self.settings:
             raise ConfigError(f"data.settings = {dict(self.settings)!r} has no effect with data.path: it is for a task")
-        for name, given in (("kind", self.kind), ("columns", dict(self.columns))):
+        for name, given in (("kind", self.kind), ("columns", dict(self.columns)), ("annotators", self.annotators)):
             if self.task is not None and given:
                 raise ConfigError(f"data.{name} = {given!r} has no effect with data.task: it is for data.path")
         for name in ("size", "max_prompt_tokens", "max_response_tokens"):
@@ -152,13 +156,23 @@ class Recipe:
                     raise ConfigError(
                         f"evaluate.{name} = {value} has no effect: without the section `sampling` nothing is sampled"
                     )
-        for name, need in (("reference", Need.REF), ("reference_update", Need.REF), ("critic", Need.OLD | Need.VALUE)):
+        for name, need in (
+            ("reference", Need.REF),
+            ("reference_update", Need.REF),
+            ("reference_cache", Need.REF),
+            ("critic", Need.OLD | Need.VALUE),
+        ):
             value = getattr(self.model, name)
             if value is not None and need not in self.build_objective().needs:
                 raise ConfigError(
                     f"model.{name} = {value!r} has no effect: {self.objective['name']} with these settings reads "
                     + ("no reference" if need is Need.REF else "no critic")
                 )
+        if self.model.reference_cache is not None and (self.online or self.model.reference_update is not None):
+            raise ConfigError(
+                f"model.reference_cache = {self.model.reference_cache!r} has no effect: only a reference that stands "
+                "still has the same log-probabilities of given responses again"
+            )
         if self.model.reference_update is not None and self.model.lora is not None and self.model.reference is None:
             raise ConfigError(
                 "model.reference_update: with model.lora the reference is the model with its adapters off, which "

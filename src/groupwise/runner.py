@@ -1,6 +1,6 @@
 """A recipe put together and run: policy, reference, data, source, evaluation, and the run directory they write."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from groupwise.candidates import Group, Need, Objective
+from groupwise.data.annotators import Aggregated, aggregate
 from groupwise.data.prompts import PromptRow, prompts_from_records, prompts_from_rows
 from groupwise.data.records import Record, read_records
 from groupwise.data.render import Renderer
@@ -212,7 +213,7 @@ class Runner:
         return rows
 
     def _groups(self, data: DataConfig, renderer: Renderer) -> list[Group]:
-        groups = load_groups(data, renderer, self.objective)
+        groups = load_groups(data, renderer, self.objective, note=self._note_joined)
         check_room(
             self.policy, ((g.origin, len(g.prompt_ids) + len(c.token_ids)) for g in groups for c in g.completions)
         )
@@ -243,6 +244,10 @@ class Runner:
         for note in self.policy.notes:
             self.run.event(self.run.step, "model", note, level="info")
         self._note_rendered("data", renderer)
+
+    def _note_joined(self, joined: Aggregated) -> None:
+        if self.world.leads and not self.run.step:
+            self.run.event(0, "annotators", str(joined), level="warning" if joined.ties else "info")
 
     def _note_rendered(self, section: str, renderer: Renderer) -> None:
         if not self.world.leads or self.run.step:
@@ -279,23 +284,42 @@ def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[Prompt
         assert data.size is not None
         rows = task_rows(data.task, size=data.size, seed=seed, split=data.split, **data.settings)
         return prompts_from_rows(rows, renderer, data.task)
+    _check_no_annotators(data, "prompts are sampled from")
     return prompts_from_records(_records(data, data.kind or "prompt"), renderer)
 
 
-def load_groups(data: DataConfig, renderer: Renderer, objective: Objective) -> list[Group]:
-    """Groups of given responses, of a kind that the objective can learn from."""
+def load_groups(
+    data: DataConfig,
+    renderer: Renderer,
+    objective: Objective,
+    *,
+    note: Callable[[Aggregated], object] = lambda joined: None,
+) -> list[Group]:
+    """Groups of given responses, of a kind that the objective can learn from.
+
+    `note` is told what became of several annotators' judgements, where `data.annotators` joins them.
+    """
     if objective.takes == "demonstrations" and data.kind not in (None, "demonstration"):
         raise ConfigError(
             f"data.kind = {data.kind!r}: sft learns every response it is given, so its rows are demonstrations; "
             "leave data.kind out, and of pairs and candidates the best response is taken"
         )
     kind = "demonstration" if objective.takes == "demonstrations" else data.kind
+    if kind == "demonstration":
+        _check_no_annotators(data, "demonstrations are learned as they are")
     records = _records(data, kind)
+    if data.annotators is not None:
+        joined = aggregate(records, data.annotators)
+        note(joined)
+        records = list(joined.records)
+        if not records:
+            raise DataError(f"{data.path}: {joined}: nothing is left to train on; leave data.annotators out")
     found = records[0].kind
     if objective.takes == "comparisons" and found not in ("pair", "candidates"):
         raise DataError(
             f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} compares responses "
-            "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: sft"
+            "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: "
+            + ("kto" if found == "thumb" else "sft")
         )
     groups = [renderer.group(record) for record in records]
     if objective.takes == "thumbs":
@@ -316,6 +340,11 @@ def check_room(policy: Trained, lengths: Iterable[tuple[str, int]]) -> None:
                 f"{origin}: prompt and response come to {tokens} tokens, the model has {policy.positions} positions: "
                 "sample fewer tokens, set data.max_prompt_tokens and data.max_response_tokens, or remove the row"
             )
+
+
+def _check_no_annotators(data: DataConfig, why: str) -> None:
+    if data.annotators is not None:
+        raise ConfigError(f"data.annotators = {data.annotators!r} has no effect: {why}; leave it out")
 
 
 def _records(data: DataConfig, kind: Any) -> list[Record]:
