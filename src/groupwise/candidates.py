@@ -30,6 +30,7 @@ class Completion:
     token_ids: tuple[int, ...]
     text: str
     score: float | None = None  # None: could not be judged
+    confidence: float | None = None  # probability that its score says rightly whether it is better; None: not said
     unjudged: str = ""  # why, where the reward failed and the run goes on
     score_parts: Mapping[str, float] = field(default_factory=dict)
     logprobs: tuple[float, ...] | None = None  # of the distribution really sampled from; None for given text

@@ -150,7 +150,7 @@ def test_a_rank_of_two_scores_as_a_pair(tmp_path):
 @pytest.mark.parametrize(("label", "score"), [(True, 1.0), (False, 0.0), (1, 1.0), (0, 0.0)])
 def test_a_label_makes_a_group_of_one(tmp_path, label, score):
     record = read_one(tmp_path, {"prompt": "Hi", "completion": "Hello!", "label": label})
-    assert (record.kind, record.responses, record.scores) == ("candidates", ("Hello!",), (score,))
+    assert (record.kind, record.responses, record.scores) == ("thumb", ("Hello!",), (score,))
 
 
 def test_the_label_of_a_conversation_judges_its_last_turn(tmp_path):

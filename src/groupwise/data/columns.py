@@ -19,6 +19,8 @@ ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "scores": ("scores", "rewards", "ratings"),
     "ranks": ("ranks", "ranking"),
     "label": ("label", "kto_tag"),
+    "confidence": ("confidence",),
+    "annotator": ("annotator", "annotator_id", "worker", "worker_id"),
     "answer": ("answer", "solution", "ground_truth", "final_answer"),
     "text": ("text",),
 }

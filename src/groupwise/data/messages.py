@@ -1,5 +1,6 @@
 """Texts and chat messages as they stand in data: checked, and brought to one form."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,11 @@ def shown(value: object) -> str:
     """A value as an error message shows it: at most 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:60]}...{text[-15:]}"
+
+
+def identity(text: Text) -> str:
+    """What two prompts or responses have in common exactly if they are the same."""
+    return text if isinstance(text, str) else json.dumps(text, sort_keys=True, default=str)
 
 
 def read_string(value: object, field: str) -> str:

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -12,7 +13,23 @@ from groupwise.data.files import raw_rows
 from groupwise.data.rows import Kind, Record, read_row
 from groupwise.errors import ConfigError, DataError, did_you_mean
 
-__all__ = ["Kind", "Record", "read_records"]
+__all__ = ["BadRow", "Kind", "Record", "Scan", "read_records", "scan_records"]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be read, and what is wrong with it."""
+
+    origin: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All rows of a data set: the good ones as records, of whatever kinds, and the bad ones."""
+
+    records: list[Record]
+    bad: list[BadRow]
 
 
 def read_records(
@@ -34,29 +51,43 @@ def read_records(
     Raises DataError for the first bad row, with how many others are bad; ConfigError for a wrong argument;
     MissingExtra where the hub is needed and `datasets` is not installed.
     """
+    scan = scan_records(path, columns=columns, kind=kind, limit=limit, split=split)
+    if scan.bad:
+        first = f"{scan.bad[0].origin}: {scan.bad[0].problem}"
+        raise DataError(f"{first}{_others([row.origin for row in scan.bad[1:]], len(scan.records) + len(scan.bad))}")
+    _check_one_kind(scan.records)
+    return scan.records
+
+
+def scan_records(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    kind: Kind | None = None,
+    limit: int | None = None,
+    split: str = "train",
+) -> Scan:
+    """Every row of a data set, good or bad; arguments as of `read_records`.
+
+    Raises DataError for a file without rows or one that cannot be read at all; else as `read_records`.
+    """
     columns = columns or {}
     check_columns(columns)
     if kind is not None and kind not in get_args(Kind):
         raise ConfigError(f"kind: `{kind}` is no kind of record.{did_you_mean(kind, get_args(Kind))}")
     if limit is not None and limit < 1:
         raise ConfigError(f"limit: {limit} rows cannot be read: must be at least 1, or left out")
-    records: list[Record] = []
-    bad: list[str] = []
-    first = ""
+    scan = Scan([], [])
     for raw in islice(raw_rows(path, split), None if limit is None else min(limit, sys.maxsize)):
         try:
             if raw.problem:
                 raise DataError(raw.problem)
-            records.append(read_row(raw.value, raw.origin, columns, kind))
+            scan.records.append(read_row(raw.value, raw.origin, columns, kind))
         except DataError as error:
-            first = first or f"{raw.origin}: {error}"
-            bad.append(raw.origin)
-    if bad:
-        raise DataError(f"{first}{_others(bad[1:], len(records) + len(bad))}")
-    if not records:
+            scan.bad.append(BadRow(raw.origin, str(error)))
+    if not (scan.records or scan.bad):
         raise DataError(f"{path}: holds no rows")
-    _check_one_kind(records)
-    return records
+    return scan
 
 
 def _others(bad: list[str], rows: int) -> str:

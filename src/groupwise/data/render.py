@@ -65,7 +65,9 @@ class Renderer:
         self._count_unknown(ids)
         return tuple(ids)
 
-    def completion(self, prompt: Text, response: Text, *, score: float | None, origin: str = "") -> Completion:
+    def completion(
+        self, prompt: Text, response: Text, *, score: float | None, confidence: float | None = None, origin: str = ""
+    ) -> Completion:
         """A given response with its end token; of several turns only the assistant's are trained.
 
         Raises DataError for a response that has no tokens, that an end token cuts in two, or that is over
@@ -84,15 +86,20 @@ class Renderer:
         self._count_unknown(ids)
         text = response if isinstance(response, str) else "\n".join(str(turn["content"]) for turn in response)
         return Completion(
-            token_ids=tuple(ids), text=text, score=score, trained=None if all(trained) else tuple(trained)
+            token_ids=tuple(ids),
+            text=text,
+            score=score,
+            confidence=confidence,
+            trained=None if all(trained) else tuple(trained),
         )
 
     def group(self, record: Record) -> Group:
         """A record as a group: its prompt and its scored responses."""
+        said: dict[str, Any] = {"confidence": record.confidence, "origin": record.origin}
         scored = zip(record.responses, record.scores, strict=True)
         return Group(
             prompt_ids=self.prompt_ids(record.prompt, record.origin),
-            completions=tuple(self.completion(record.prompt, r, score=s, origin=record.origin) for r, s in scored),
+            completions=tuple(self.completion(record.prompt, r, score=s, **said) for r, s in scored),
             prompt=record.prompt,
             row=record.row,
             origin=record.origin,

@@ -19,7 +19,7 @@ from groupwise.data.messages import (
 )
 from groupwise.errors import DataError
 
-Kind = Literal["demonstration", "pair", "candidates", "prompt"]
+Kind = Literal["demonstration", "pair", "thumb", "candidates", "prompt"]
 
 _TEXT_IN = ("text", "content", "response", "completion", "answer", "output")
 _SCORE_IN = ("score", "rating", "reward", "overall_score")
@@ -38,6 +38,8 @@ class Record:
     scores: tuple[float | None, ...]  # higher is better; None: could not be judged
     row: Mapping[str, Any]  # the whole row, for rewards; `answer` is filled in from the answer's column
     origin: str  # "pairs.jsonl:17"
+    confidence: float | None = None  # probability that the preference or label is right; None: not said
+    annotator: str | None = None  # who judged, where several did
 
 
 def read_row(row: object, origin: str, columns: Mapping[str, str], kind: Kind | None) -> Record:
@@ -46,8 +48,16 @@ def read_row(row: object, origin: str, columns: Mapping[str, str], kind: Kind | 
         raise DataError(f"is {shown(row)}: every row must be an object with named columns")
     found = Found(row, columns)
     read = _read(found, kind)
+    judged = read[0] in ("pair", "thumb", "candidates")
     record = Record(
-        kind=read[0], prompt=read[1], responses=read[2], scores=read[3], row=_with_answer(found), origin=origin
+        kind=read[0],
+        prompt=read[1],
+        responses=read[2],
+        scores=read[3],
+        row=_with_answer(found),
+        origin=origin,
+        confidence=_confidence(found) if judged else None,
+        annotator=_annotator(found) if judged else None,
     )
     return record if kind is None else _as_kind(record, kind, found)
 
@@ -116,7 +126,28 @@ def _judged(found: Found, prompt: Text, response: Text) -> Read:
         raise DataError(
             f"`{found.column('label')}` is {shown(label)}: a label is true (good) or false (bad), or 1 or 0"
         )
-    return "candidates", prompt, (response,), (float(label),)
+    return "thumb", prompt, (response,), (float(label),)
+
+
+def _confidence(found: Found) -> float | None:
+    if "confidence" not in found:
+        return None
+    value = found.value("confidence")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.5 < value <= 1:
+        raise DataError(
+            f"`{found.column('confidence')}` is {shown(value)}: must be the probability that the row's preference or "
+            "label is right, above 0.5 and at most 1; correct it, turn the row round, or rename the column"
+        )
+    return float(value)
+
+
+def _annotator(found: Found) -> str | None:
+    if "annotator" not in found:
+        return None
+    value = found.value("annotator")
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise DataError(f"`{found.column('annotator')}` is {shown(value)}: must be a name or a number; correct the row")
+    return str(value)
 
 
 def _pair(found: Found) -> Read:
@@ -265,8 +296,8 @@ def _as_kind(record: Record, kind: Kind, found: Found) -> Record:
     if record.kind == kind:
         return record
     if kind == "prompt" and record.prompt:
-        return replace(record, kind=kind, responses=(), scores=())
-    if kind == "candidates" and record.kind == "pair":
+        return replace(record, kind=kind, responses=(), scores=(), confidence=None, annotator=None)
+    if kind == "candidates" and record.kind in ("pair", "thumb"):
         return replace(record, kind=kind)
     judged = sorted((score, -i) for i, score in enumerate(record.scores) if score is not None)
     if (
@@ -283,5 +314,6 @@ def _as_kind(record: Record, kind: Kind, found: Found) -> Record:
         score, place = judged[-1]
         if len(record.scores) == 1 and score <= 0:
             raise DataError(f"its response is marked bad ({score:g}) and cannot be a demonstration: remove the row")
-        return replace(record, kind=kind, responses=(record.responses[-place],), scores=(1.0,))
+        best = record.responses[-place]
+        return replace(record, kind=kind, responses=(best,), scores=(1.0,), confidence=None, annotator=None)
     raise found.missing(f"a row like this is of kind `{record.kind}` and cannot be read as `{kind}`")
