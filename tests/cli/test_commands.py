@@ -89,6 +89,7 @@ def test_a_scores_table_shows_the_rewards_own_numbers(tiny, capsys):
         (["train", "tiny_grpo", "--train.steps"], "has no value"),
         (["train", "--resume", "nowhere"], "nowhere"),
         (["explain", "grop"], "Did you mean `grpo`?"),
+        (["sample", ".", "\udcff"], "holds bytes that are not UTF-8"),
         (["explain", "./mine.py:f"], "a reward of your own"),
         (["train", "tiny_grpo", "--overwrite"], "no effect without --run"),
         (["evaluate", ".", "--data", "sums", "--reward", "exact_answer", "--dat.kind", "x"], "Did you mean `data`?"),

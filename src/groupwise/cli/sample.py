@@ -8,6 +8,7 @@ from groupwise.cli.show import print_json, say
 from groupwise.data.render import Renderer
 from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling, stable_seed
+from groupwise.errors import DataError
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
 from groupwise.runner import check_room
@@ -38,6 +39,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         top_k=options.top_k,
         stop=tuple(options.stop),
     )
+    for prompt in options.prompt:
+        if any("\ud800" <= character <= "\udfff" for character in prompt):
+            raise DataError(f"the prompt {prompt[:40]!r} holds bytes that are not UTF-8: give it as text")
     policy = Policy.load(Path(options.model) if Path(options.model).is_dir() else options.model)
     renderer = Renderer(policy.tokenizer)
     prompts = [renderer.prompt_ids(prompt) for prompt in options.prompt]
