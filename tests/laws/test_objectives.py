@@ -295,6 +295,15 @@ def test_the_gradient_is_the_losss_derivative(case):
 
 
 @every
+@few
+@given(seed=seeds)
+def test_float32_pushes_as_float64_does(case, seed):
+    """No cancellation: the precision that training runs in gives the gradient of the formula."""
+    pushes = [push(case, case.objective.prepare(step(case, seed, dtype=d))) for d in (torch.float32, torch.float64)]
+    torch.testing.assert_close(pushes[0].double(), pushes[1], rtol=1e-3, atol=1e-5 * pushes[1].abs().max().item())
+
+
+@every
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 def test_half_precision_is_computed_in_float32(case, dtype):
     half = step(case, dtype=torch.float32)
