@@ -139,6 +139,8 @@ def test_annotators_and_confidences_are_counted(tmp_path):
     )
     assert (found.agreement.annotators, found.agreement.items, found.agreement.observed) == (2, 1, 0.0)
     assert found.with_confidence == 1
+    assert not found.sound  # some rows have one
+    assert checked(tmp_path, [thumb(True, confidence=0.9), thumb(True, "3", confidence=1)]).sound
     assert checked(tmp_path, [thumb(True)]).agreement is None
 
 

@@ -1,9 +1,12 @@
 """A row's confidence, from its column to the tensor that objectives read."""
 
+import json
+
 import pytest
 import torch
 
 from groupwise.data.batch import collate
+from groupwise.data.records import read_records
 from groupwise.data.render import Renderer
 from groupwise.data.rows import read_row
 from groupwise.errors import DataError
@@ -56,6 +59,14 @@ def test_what_is_no_such_probability_is_refused(value):
 def test_what_is_no_annotator_is_refused(value):
     with pytest.raises(DataError, match=r"`annotator` is .*: must be a name or a number"):
         read({**PAIR, "annotator": value})
+
+
+def test_a_confidence_in_some_rows_only_is_refused(tmp_path):
+    rows = [{**PAIR, "confidence": 0.75}, PAIR, PAIR]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=r"a\.jsonl:2: has no confidence, but a\.jsonl:1 has 0\.75: give every row"):
+        read_records(tmp_path / "a.jsonl")
+    assert len(read_records(tmp_path / "a.jsonl", limit=1)) == 1
 
 
 def test_rows_that_judge_nothing_may_use_the_columns_as_they_like():

@@ -8,7 +8,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from groupwise.errors import ModelError
-from groupwise.models.load import check_vocabulary, end_token_ids, load_model, load_tokenizer
+from groupwise.models.load import (
+    check_vocabulary,
+    end_token_ids,
+    load_model,
+    load_tokenizer,
+    saved_end_token_ids,
+)
 from groupwise.models.policy import Policy
 from groupwise.models.scalar import ScalarModel
 from groupwise.models.tiny import make_tiny, make_tokenizer
@@ -131,6 +137,19 @@ def test_every_end_token_ends_a_response(whole):
     assert end_token_ids(model, tokenizer) == {7, 9, tokenizer.eos_token_id}
     model.generation_config.eos_token_id = None
     assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
+
+
+@pytest.mark.parametrize("configured", [None, 7, [7, 9]])
+def test_the_end_tokens_are_known_without_the_weights(whole, tmp_path, configured):
+    model, tokenizer = load(whole), load_tokenizer(whole)
+    model.generation_config.eos_token_id = configured
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    assert saved_end_token_ids(tmp_path, tokenizer) >= end_token_ids(model, tokenizer)
+    (tmp_path / "config.json").unlink()
+    (tmp_path / "generation_config.json").unlink()
+    assert saved_end_token_ids(tmp_path, tokenizer) == {tokenizer.eos_token_id}
 
 
 def test_the_end_of_turn_of_a_chat_template_ends_a_response(whole):

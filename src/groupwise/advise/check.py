@@ -50,8 +50,8 @@ class DataCheck:
 
     @property
     def sound(self) -> bool:
-        """Whether every row is good and all are of one kind."""
-        return not self.bad_rows and len(self.kinds) == 1
+        """Whether every row is good, all are of one kind, and all have a confidence or none has."""
+        return not self.bad_rows and len(self.kinds) == 1 and self.with_confidence in (0, self.rows)
 
     @property
     def kind(self) -> str:

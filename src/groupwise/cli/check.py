@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     parser.epilog = (
         "Settings as in a recipe's data section: --data.kind pair, --data.columns.prompt question, --data.chat false. "
-        "The exit status is 1 if a row is bad or the rows are of several kinds."
+        "The exit status is 1 if training would refuse the file."
     )
 
 
@@ -69,12 +69,13 @@ def _settings(options: argparse.Namespace, rest: Sequence[str]) -> DataConfig:
 def _renderer(model: str | None, data: DataConfig) -> Renderer | None:
     if model is None:
         return None
-    from groupwise.models.load import load_tokenizer
+    from groupwise.models.load import load_tokenizer, saved_end_token_ids
     from groupwise.models.quiet import quiet_libraries
 
     quiet_libraries()
-    tokenizer = load_tokenizer(Path(model) if Path(model).is_dir() else model)
-    return Renderer(tokenizer, chat=data.chat, system=data.system)
+    place = Path(model) if Path(model).is_dir() else model
+    tokenizer = load_tokenizer(place)
+    return Renderer(tokenizer, chat=data.chat, system=data.system, end_ids=saved_end_token_ids(place, tokenizer))
 
 
 def _print(file: str, found: DataCheck) -> None:
@@ -126,7 +127,9 @@ def _findings(found: DataCheck) -> None:
     if found.unjudged:
         say(f"unjudged: {found.unjudged:,} of {found.responses:,} responses have no score and are not trained on")
     if found.with_confidence:
-        say(f"confidence: in {found.with_confidence:,} rows")
+        sound = found.with_confidence == sum(found.kinds.values())
+        hint = "" if sound else ": give every row one (1 is certain), or none"
+        say(f"confidence: in {found.with_confidence:,} rows{hint}")
     _say_found("duplicates", "rows are exactly earlier ones", found.duplicates)
     if found.ties.of_pairs and "candidates" in found.kinds:  # a pair cannot tie
         say(

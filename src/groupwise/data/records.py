@@ -56,6 +56,7 @@ def read_records(
         first = f"{scan.bad[0].origin}: {scan.bad[0].problem}"
         raise DataError(f"{first}{_others([row.origin for row in scan.bad[1:]], len(scan.records) + len(scan.bad))}")
     _check_one_kind(scan.records)
+    _check_confidence(scan.records)
     return scan.records
 
 
@@ -95,6 +96,16 @@ def _others(bad: list[str], rows: int) -> str:
         return f"\nThe other {rows - 1} rows are good." if rows > 1 else ""
     more = ", ..." if len(bad) > 5 else ""
     return f"\n{len(bad)} further of {rows} rows {'is' if len(bad) == 1 else 'are'} bad: {', '.join(bad[:5])}{more}."
+
+
+def _check_confidence(records: list[Record]) -> None:
+    """A confidence takes the place of an objective's label smoothing: which a row gets must not depend on others."""
+    said = {record.confidence is not None: record for record in reversed(records)}
+    if len(said) > 1:
+        raise DataError(
+            f"{said[False].origin}: has no confidence, but {said[True].origin} has {said[True].confidence:g}: "
+            "give every row of the data set one (1 is certain), or none"
+        )
 
 
 def _check_one_kind(records: list[Record]) -> None:

@@ -132,7 +132,21 @@ def check_vocabulary(model: Any, tokenizer: Any, path: str | Path) -> None:
 
 def end_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """Tokens that end a response: the tokenizer's end of text, the chat template's end of turn, the configured ones."""
-    configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    return _end_token_ids(getattr(getattr(model, "generation_config", None), "eos_token_id", None), tokenizer)
+
+
+def saved_end_token_ids(path: str | Path, tokenizer: Any) -> frozenset[int]:
+    """The same from the model's files alone, without its weights."""
+    from transformers import AutoConfig, GenerationConfig
+
+    place, configured = _place(path), None
+    for kind in (AutoConfig, GenerationConfig):  # what the second says goes before
+        with suppress(Exception):  # a folder may hold a tokenizer alone; a model to train is read by `load_model`
+            configured = getattr(kind.from_pretrained(place), "eos_token_id", None) or configured
+    return _end_token_ids(configured, tokenizer)
+
+
+def _end_token_ids(configured: int | list[int] | None, tokenizer: Any) -> frozenset[int]:
     several = [*configured] if isinstance(configured, list) else [configured]
     if getattr(tokenizer, "chat_template", None):
         with suppress(ModelError):  # a template that cannot be used: whoever renders with it is told
