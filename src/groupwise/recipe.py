@@ -14,7 +14,7 @@ from groupwise.engines.sampling import Sampling, check_temperature
 from groupwise.errors import ConfigError, did_you_mean
 from groupwise.models.reference import ReferenceUpdate
 from groupwise.models.trained import LoraConfig
-from groupwise.registry import find_objective
+from groupwise.registry import find_objective, objective_names
 from groupwise.train.loop import TrainConfig
 from groupwise.train.optim import OptimizerConfig
 
@@ -132,11 +132,16 @@ class Recipe:
                 f"objective.name = {self.objective['name']!r} learns from given responses: `sampling` and `reward` "
                 "have no effect"
             )
-        one_is_enough = ("kto", "ppo", "reinforce")
-        if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] not in one_is_enough:
+        compares = {*objective_names()} - {"kto", "ppo", "reinforce"}  # of a user's own nothing is known
+        if self.sampling is not None and self.sampling.k == 1 and self.objective["name"] in compares:
             raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
         if self.sampling is not None and self.sampling.temperature == 0:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
+        if self.optimizer.warmup_steps > self.train.steps:
+            raise ConfigError(
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: "
+                "the learning rate would never be reached; give fewer"
+            )
         self._check_effect()
 
     def _data(self) -> dict[str, DataConfig]:

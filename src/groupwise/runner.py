@@ -183,7 +183,7 @@ class Runner:
         folder = Path(model.reference_cache) if model.reference_cache else self.directory / "reference_cache"
         return CachedReference(reference, folder / f"{name}.bin", writes=self.world.leads)
 
-    def _source(self, renderer: Renderer) -> Source:
+    def _source(self, renderer: Renderer) -> OfflineSource | OnlineSource:
         recipe = self.recipe
         if recipe.sampling is None:
             groups = self._groups(recipe.data, renderer)
@@ -243,6 +243,10 @@ class Runner:
             return
         for note in self.policy.notes:
             self.run.event(self.run.step, "model", note, level="info")
+        rows = len(self.source.groups if isinstance(self.source, OfflineSource) else self.source.prompts)
+        if rows < self.recipe.train.groups_per_step:
+            said = f"a step takes {self.recipe.train.groups_per_step} groups and `data` has {rows} rows"
+            self.run.event(0, "repeats", f"{said}: they repeat within a step; give more rows or fewer groups_per_step")
         self._note_rendered("data", renderer)
 
     def _note_joined(self, joined: Aggregated) -> None:

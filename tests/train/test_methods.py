@@ -115,3 +115,12 @@ def test_a_reference_that_follows_is_the_policy_after_each_step(pairs, tmp_path)
     held = found.reference.policy.trained_state() or dict(found.reference.policy.module.named_parameters())
     for name, value in found.policy.trained_state().items():
         assert torch.equal(held[name].detach(), value)
+
+
+def test_rows_that_repeat_within_a_step_are_told(pairs, tmp_path):
+    found = runner(tmp_path / "run", "dpo", data={"path": pairs}, train={"groups_per_step": 9})
+    trained(found)
+    events = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
+    assert [e["message"][:48] for e in events if e["kind"] == "repeats"] == [
+        "a step takes 9 groups and `data` has 8 rows: the"
+    ]
