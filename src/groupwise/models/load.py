@@ -147,7 +147,7 @@ def saved_end_token_ids(path: str | Path, tokenizer: Any) -> frozenset[int]:
 
 
 def _end_token_ids(configured: int | list[int] | None, tokenizer: Any) -> frozenset[int]:
-    several = [*configured] if isinstance(configured, list) else [configured]
+    several: list[int | None] = [*configured] if isinstance(configured, list) else [configured]
     if getattr(tokenizer, "chat_template", None):
         with suppress(ModelError):  # a template that cannot be used: whoever renders with it is told
             several.append(ChatTemplate(tokenizer).end_of_turn)
