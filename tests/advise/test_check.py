@@ -105,6 +105,8 @@ def test_contradictions_of_pairs_lists_and_thumbs(tmp_path):
     lists = [{"prompt": "p", "responses": list("abc"), "scores": scores} for scores in ([1, 2, 3], [2, 1, 3])]
     assert checked(tmp_path, lists).contradictions.count == 1
     assert checked(tmp_path, [thumb(True), thumb(False), thumb(True, "3")]).contradictions.count == 1
+    twice = {"prompt": "p", "responses": ["a", "b", "a"], "scores": [1, 2, 3]}
+    assert checked(tmp_path, [twice]).contradictions.examples == ("data.jsonl:1 contradicts itself",)
 
 
 def test_ties_within_rows(tmp_path):

@@ -129,6 +129,17 @@ def test_krippendorffs_alpha():
     assert agreement(records(thumb("x", 1), thumb("y", 1))).note == "all judgements are equal"
 
 
+def test_alpha_of_pairs_does_not_depend_on_the_alphabet():
+    pytest.importorskip("crowdkit")
+    rows = [pair(who, "good", "bad", f"p{i}") for i in range(40) for who in "xyz"]
+    rows += [
+        pair(who, *(("good", "bad") if who == "x" else ("bad", "good")), f"q{i}") for i in range(5) for who in "xy"
+    ]
+    found = agreement(records(*rows))
+    assert found.observed == pytest.approx(40 / 45)
+    assert found.alpha > 0.75  # by an order of the texts all would choose the same side, and agree by chance
+
+
 def test_majority_and_agreement_need_no_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
     monkeypatch.setitem(sys.modules, "crowdkit.metrics.data", None)

@@ -69,7 +69,10 @@ def ties(records: Sequence[Record]) -> Ties:
 
 
 def contradictions(records: Sequence[Record]) -> Found:
-    """The same two responses to the same prompt in opposite order, or the same response marked good and bad."""
+    """The same two responses to the same prompt in opposite order, or the same response marked good and bad.
+
+    Within a row too, where it holds a response twice.
+    """
     of_prompt: dict[str, list[Record]] = {}
     for record in records:
         of_prompt.setdefault(identity(record.prompt), []).append(record)
@@ -77,12 +80,15 @@ def contradictions(records: Sequence[Record]) -> Found:
     for same in of_prompt.values():
         said: dict[tuple[str, str], str] = {}
         told = set()
-        for record in same if len(same) > 1 else ():
+        for record in same:
+            if len(same) == 1 and len(set(map(identity, record.responses))) == len(record.responses):
+                continue
             for one, other in _preferences(record):
                 said.setdefault((one, other), record.origin)
                 if (other, one) in said and frozenset((one, other)) not in told:
                     told.add(frozenset((one, other)))
-                    examples.append(f"{record.origin} contradicts {said[other, one]}")
+                    earlier = said[other, one]
+                    examples.append(f"{record.origin} contradicts {'itself' if earlier is record.origin else earlier}")
     return Found(count=len(examples), examples=tuple(examples[:SHOWN]))
 
 

@@ -3,6 +3,7 @@
 An item is a prompt with its two responses (pairs, whichever is the chosen one) or with its one response (thumbs).
 """
 
+import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -87,8 +88,9 @@ def judgements_of(records: Sequence[Record]) -> Judgements:
     found: dict[Item, list[tuple[Record, int]]] = {}
     for record in records:
         if record.kind == "pair":
-            chosen, rejected = map(identity, record.responses)
-            item, verdict = (identity(record.prompt), *sorted((chosen, rejected))), int(chosen > rejected)
+            prompt, chosen, rejected = map(identity, (record.prompt, *record.responses))
+            first, last = sorted((chosen, rejected), key=lambda response: _arbitrary(prompt, response))
+            item, verdict = (prompt, first, last), int(last == chosen)
         elif record.kind == "thumb":
             item, verdict = (identity(record.prompt), identity(record.responses[0])), int(record.scores[0] == 1)
         else:
@@ -113,6 +115,11 @@ def agreement(records: Sequence[Record]) -> Agreement | None:
         alpha=alpha,
         note=note,
     )
+
+
+def _arbitrary(prompt: str, response: str) -> bytes:
+    """An order that knows nothing of the texts: verdict 1 must not be the likelier one because of the alphabet."""
+    return hashlib.sha256(f"{prompt}\0{response}".encode()).digest()
 
 
 def _check(record: Record, method: Method) -> None:
