@@ -33,6 +33,7 @@ class Completion:
     confidence: float | None = None  # probability that its score says rightly whether it is better; None: not said
     unjudged: str = ""  # why, where the reward failed and the run goes on
     score_parts: Mapping[str, float] = field(default_factory=dict)
+    steps: tuple[tuple[int, float], ...] = ()  # of a process reward: (token that ends the step, its reward)
     logprobs: tuple[float, ...] | None = None  # of the distribution really sampled from; None for given text
     finish_reason: FinishReason = "given"
     trained: tuple[bool, ...] | None = None  # which tokens are trained; None: all
@@ -42,6 +43,9 @@ class Completion:
             value = getattr(self, name)
             if value is not None and len(value) != len(self.token_ids):
                 raise ValueError(f"Completion.{name} has {len(value)} entries for {len(self.token_ids)} token_ids")
+        for end, _ in self.steps:
+            if not 0 <= end < len(self.token_ids):
+                raise ValueError(f"Completion.steps has a step that ends at token {end} of {len(self.token_ids)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -48,7 +48,7 @@ class DataConfig:
     task: str | None = None  # or a generator: `sums`, `reasoning_gym.chain_sum`, ...
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
     size: int | None = None  # rows: taken from the task, or at most from the file
-    kind: Kind | None = None  # null: what the columns say
+    kind: Kind | None = None  # null: what the columns say; of a task: prompts
     annotators: Method | None = None  # join several annotators' judgements of one item; null: each is a row
     columns: Mapping[str, str] = field(default_factory=dict)  # role -> column, where the names are unusual
     split: str = "train"  # of a hub data set or a folder
@@ -69,7 +69,12 @@ class DataConfig:
             raise ConfigError("data.path = '': name a file, a folder (`.` is this one) or a hub data set")
         if self.path is not None and self.settings:
             raise ConfigError(f"data.settings = {dict(self.settings)!r} has no effect with data.path: it is for a task")
-        for name, given in (("kind", self.kind), ("columns", dict(self.columns)), ("annotators", self.annotators)):
+        if self.task is not None and self.kind not in (None, "demonstration", "pair"):
+            raise ConfigError(
+                f"data.kind = {self.kind!r} has no effect with data.task: a task gives prompts or, of kind "
+                "demonstration or pair, responses"
+            )
+        for name, given in (("columns", dict(self.columns)), ("annotators", self.annotators)):
             if self.task is not None and given:
                 raise ConfigError(f"data.{name} = {given!r} has no effect with data.task: it is for data.path")
         for name in ("size", "max_prompt_tokens", "max_response_tokens"):
@@ -125,8 +130,11 @@ class Recipe:
             given, missing = ("sampling", "reward") if self.reward is None else ("reward", "sampling")
             raise ConfigError(f"`{given}` is given and `{missing}` is not: sampled candidates need both")
         for name, data in self._data().items():
-            if data.task is not None and self.sampling is None:
-                raise ConfigError(f"{name}.task = {data.task!r} gives prompts: add the sections `sampling`, `reward`")
+            if data.task is not None and data.kind is None and self.sampling is None:
+                raise ConfigError(
+                    f"{name}.task = {data.task!r} gives prompts: add the sections `sampling`, `reward`, or "
+                    f"{name}.kind for given responses: demonstration or pair"
+                )
         if self.online and self.objective["name"] in ("sft", "reward_model"):
             raise ConfigError(
                 f"objective.name = {self.objective['name']!r} learns from given responses: `sampling` and `reward` "
@@ -139,8 +147,8 @@ class Recipe:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
         if self.optimizer.warmup_steps > self.train.steps:
             raise ConfigError(
-                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: "
-                "the learning rate would never be reached; give fewer"
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: the "
+                "learning rate would never be reached; give fewer"
             )
         self._check_effect()
 

@@ -163,7 +163,7 @@ def test_process_rewards_by_hand():
     )
     assert GRPO(process=True).prepare(c).weight.tolist() == [[-1, -1, -1], [1, 1, 1]]
     assert GRPO(process=True, advantage="leave_one_out").prepare(c).weight.tolist() == [[-1.5] * 3, [1.5] * 3]
-    with pytest.raises(ValueError, match=r"grpo reads Candidates\.token_score, which is None"):
+    with pytest.raises(ValueError, match=r"grpo\.process = True reads the rewards of steps"):
         GRPO(process=True).prepare(replace(c, token_score=None))
 
 

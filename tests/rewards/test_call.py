@@ -192,3 +192,17 @@ def test_a_reward_that_changes_the_row_changes_its_own_copy():
     many = batched(lambda rows, texts: [float(r.pop("answer") == t) for r, t in zip(rows, texts, strict=True)])
     assert [judged.score for judged in score_group(many, row, ["2", "2"])] == [1.0, 1.0]
     assert row == ROW
+
+
+def test_steps_of_a_process_reward():
+    (found,) = score_batch(lambda row, text: {"steps": [(1, 0.5), (4, 1)]}, [{}], ["abcd"])
+    assert found.steps == ((1, 0.5), (4, 1.0))
+    assert found.score == 0.75
+    (found,) = score_batch(lambda row, text: {"score": 2.0, "steps": [(1, 0.5)]}, [{}], ["abcd"])
+    assert (found.score, found.parts) == (2.0, {})
+
+
+@pytest.mark.parametrize("steps", [[], [(0, 1.0)], [(2, 1.0), (2, 1.0)], [(1, float("nan"))], [3], "ab"])
+def test_steps_out_of_order_or_form_are_refused(steps):
+    with pytest.raises(RewardError, match=r"step"):
+        score_batch(lambda row, text: {"steps": steps}, [{}], ["abcd"])

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+from groupwise.errors import RewardError
 from groupwise.models.scalar import ScalarModel
 from groupwise.recipe import recipe_of
 from groupwise.registry import objective_names
@@ -124,3 +125,30 @@ def test_rows_that_repeat_within_a_step_are_told(pairs, tmp_path):
     assert [e["message"][:48] for e in events if e["kind"] == "repeats"] == [
         "a step takes 9 groups and `data` has 8 rows: the"
     ]
+
+
+DIGITS = """
+def digits(row, text):
+    return {"steps": [(i + 1, float(c.isdigit())) for i, c in enumerate(text)]} if text else 0.0
+"""
+
+
+def test_grpo_with_a_process_reward(tmp_path):
+    (tmp_path / "steps.py").write_text(DIGITS)
+    reward = {"name": f"{tmp_path / 'steps.py'}:digits"}
+    found = runner(tmp_path / "run", "grpo", objective={"process": True}, **(SAMPLED | {"reward": reward}))
+    reports = trained(found)
+    for group in reports[0].groups:
+        for completion in group.completions:
+            ends = [end for end, _ in completion.steps]
+            assert ends == list(range(len(completion.text)))  # the tiny tokenizer's tokens are characters
+            assert [reward for _, reward in completion.steps] == [float(c.isdigit()) for c in completion.text]
+            if completion.steps:
+                share = sum(c.isdigit() for c in completion.text) / len(completion.text)
+                assert completion.score == pytest.approx(share)
+
+
+def test_a_process_objective_without_steps_says_what_to_return(tmp_path):
+    found = runner(tmp_path / "run", "grpo", objective={"process": True}, **SAMPLED)
+    with pytest.raises(RewardError, match=r'the reward must return \{"steps"'):
+        list(found.steps())

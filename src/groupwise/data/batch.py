@@ -131,8 +131,10 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
     width = max(map(len, responses), default=0)
     padded = [[*row, *([False] * (width - len(row)))] for row in trained]
     mask = torch.tensor(padded, dtype=torch.bool).reshape(len(responses), width)
+    steps = [groups[g].completions[k].steps for g, k in source]
     candidates = Candidates(
         logp=torch.full(mask.shape, torch.nan, device=device),
+        token_score=_token_score(steps, width).to(device) if any(steps) else None,
         mask=mask.to(device),
         group=torch.tensor(prompt_of, dtype=torch.long, device=device),
         score=torch.tensor(scores, dtype=torch.float32, device=device),
@@ -145,6 +147,15 @@ def collate(groups: Sequence[Group], *, device: torch.device | str = "cpu") -> B
         source=tuple(source),
         candidates=candidates,
     )
+
+
+def _token_score(steps: Sequence[Sequence[tuple[int, float]]], width: int) -> torch.Tensor:
+    """Each step's reward at its last token, NaN elsewhere."""
+    found = torch.full((len(steps), width), torch.nan)
+    for n, of_row in enumerate(steps):
+        for end, reward in of_row:
+            found[n, end] = reward
+    return found
 
 
 def _confidence(given: Sequence[float | None], device: torch.device | str) -> torch.Tensor | None:

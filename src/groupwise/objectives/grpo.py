@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
-from groupwise.errors import ConfigError
+from groupwise.errors import ConfigError, RewardError
 from groupwise.functional import divergences, returns, surrogates, weights
 
 
@@ -70,7 +70,12 @@ class GRPO(Objective):
 
     def _of_steps(self, c: Candidates) -> Tensor:
         """The steps' rewards against all steps of the group; a token has those of the steps that end at or after it."""
-        score = c.require("token_score", "grpo")
+        score = c.token_score
+        if score is None:
+            raise RewardError(
+                "grpo.process = True reads the rewards of steps, and there are none: the reward must return "
+                '{"steps": [(where a step ends in the text, its reward), ...]}'
+            )
         ends = ~score.isnan() & c.mask & c.counted[:, None]
         group = c.group[:, None].expand_as(score)[ends]
         weight = torch.zeros_like(score).masked_scatter(ends, self._weights(score[ends], group))

@@ -4,12 +4,13 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 from groupwise.errors import MissingExtra, RewardError
 
 Row = Mapping[str, Any]
-Scored = float | None | Mapping[str, float]
+Scored = float | None | Mapping[str, Any]
 Reward = Callable[[Any, Any], Any]
 """`(row, text) -> Scored`; with an attribute `batched = True`: `(rows, texts) -> Sequence[Scored]`."""
 
@@ -23,6 +24,7 @@ class Judgement:
 
     score: float | None  # None: could not be judged
     parts: Mapping[str, float] = field(default_factory=dict)
+    steps: tuple[tuple[int, float], ...] = ()  # of a process reward: (characters of the text to the step's end, reward)
     error: str = ""  # why there is no score, if the reward failed and the run goes on
 
 
@@ -101,9 +103,26 @@ def _judgement(reward: Reward, value: Any) -> Judgement:
         return Judgement(score=_number(value, "the score"))
     if not value or not all(isinstance(name, str) for name in value):
         raise RewardError(f"returned {_shown(value)}: named parts need at least one part, and names that are strings")
-    parts = {name: _number(part, f"part `{name}`") for name, part in value.items()}
+    steps = _steps(value["steps"]) if "steps" in value else ()
+    parts = {name: _number(part, f"part `{name}`") for name, part in value.items() if name != "steps"}
     score = parts.pop("score", None)
-    return Judgement(score=_number(sum(parts.values()), "the sum of parts") if score is None else score, parts=parts)
+    if score is None and steps and not parts:
+        score = _number(sum(reward for _, reward in steps) / len(steps), "the mean of steps")
+    score = _number(sum(parts.values()), "the sum of parts") if score is None else score
+    return Judgement(score=score, parts=parts, steps=steps)
+
+
+def _steps(value: Any) -> tuple[tuple[int, float], ...]:
+    """A process reward's steps: [(where the step ends in the text, its reward), ...], in order."""
+    rule = "`steps` is a list of (where a step ends in the text, its reward), in order, with ends from 1 on"
+    try:
+        steps = [(int(end), _number(reward, "a step's reward")) for end, reward in value]
+    except (TypeError, ValueError) as error:
+        raise RewardError(f"returned {_shown(value)} as steps: {rule}") from error
+    ends = [end for end, _ in steps]
+    if not steps or ends[0] < 1 or any(left >= right for left, right in pairwise(ends)):
+        raise RewardError(f"returned {_shown(value)} as steps: {rule}")
+    return tuple(steps)
 
 
 def _number(value: Any, what: str) -> float:

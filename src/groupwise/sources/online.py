@@ -1,5 +1,6 @@
 """Prompts, sampled by the current policy and scored by a reward."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -73,6 +74,7 @@ class OnlineSource:
         self.prompts, self.engine, self.scorer = prompts, engine, scorer
         self.sampling, self.groups_per_step, self.seed = sampling, groups_per_step, seed
         self.peers = peers
+        self.tokenizer: Any = None  # the policy's
 
     def take(self, step: int, policy: Reader) -> list[Group]:
         """Sample and score the groups of this step."""
@@ -81,6 +83,7 @@ class OnlineSource:
         if self.peers is not None:
             mine = mine[self.peers.rank :: self.peers.size]
         assert isinstance(policy, Policy), "only a language model can be sampled from"
+        self.tokenizer = policy.tokenizer
         self.engine.load_weights(policy)
         rows = [self.prompts[i] for _, i in mine]
         seeds = [stable_seed(self.seed, step, place) for place, _ in mine]
@@ -99,10 +102,31 @@ class OnlineSource:
                 prompt=row.prompt,
                 row=row.row,
                 origin=row.origin,
-                completions=tuple(_judged(completion, next(judged)) for completion in found),
+                completions=tuple(self._judged(completion, next(judged)) for completion in found),
             )
             for row, found in zip(rows, sampled, strict=True)
         ]
+
+    def _judged(self, completion: Completion, judgement: Judgement) -> Completion:
+        steps: dict[int, float] = {}
+        for end, reward in judgement.steps:
+            token = self._token_at(completion, end)
+            steps[token] = steps.get(token, 0.0) + reward  # of steps that end within one token, the sum
+        return replace(
+            completion,
+            score=judgement.score,
+            score_parts=judgement.parts,
+            steps=tuple(steps.items()),
+            unjudged=judgement.error,
+        )
+
+    def _token_at(self, completion: Completion, end: int) -> int:
+        """The first token with which the text is at least `end` characters long; the last one if it never is."""
+        ids = completion.token_ids
+        lengths = range(len(ids) - 1)
+        return bisect_left(
+            lengths, end, key=lambda t: len(self.tokenizer.decode(ids[: t + 1], skip_special_tokens=True))
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """Nothing: the step says it all."""
@@ -110,7 +134,3 @@ class OnlineSource:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Nothing to restore."""
-
-
-def _judged(completion: Completion, judgement: Judgement) -> Completion:
-    return replace(completion, score=judgement.score, score_parts=judgement.parts, unjudged=judgement.error)
