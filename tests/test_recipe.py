@@ -20,6 +20,7 @@ SAMPLED = {
     ("recipe", "message"),
     [
         ({**GIVEN, "evaluate": {"data": SUMS}}, "evaluate.data.task = 'sums' gives prompts: add the sections"),
+        ({**GIVEN, "data": {**SUMS, "kind": "thumb"}}, "data.kind = 'thumb' has no effect with data.task"),
         ({**GIVEN, "model": {"path": ""}}, "model.path = '': give a folder"),
         ({**GIVEN, "model": {"path": "tiny", "reference": ""}}, "model.reference = '': give a folder"),
         ({**GIVEN, "optimizer": {"warmup_steps": 2}}, "optimizer.warmup_steps = 2 is more than train.steps = 1"),

@@ -39,11 +39,8 @@ def stages(directory: Path, seed: int) -> Iterator[Stage]:
     data = directory / "data"
     data.mkdir(parents=True)
     problems = task_rows("sums", size=PROBLEMS, seed=seed, split="train", **TASK)
-    _write(
-        data / "demonstrations.jsonl",
-        [{"prompt": r["prompt"], "completion": written_out(r["prompt"])} for r in problems],
-    )
-    sft = _recipe("tiny", {"name": "sft"}, {"path": str(data / "demonstrations.jsonl")}, seed, steps=115, rate=3e-3)
+    worked = {"task": "sums", "kind": "demonstration", "size": PROBLEMS, "settings": {**TASK, "style": "worked"}}
+    sft = _recipe("tiny", {"name": "sft"}, worked, seed, steps=115, rate=3e-3)
     yield Stage("sft", Runner(sft, directory / "sft"))
     base = str(directory / "sft" / "model")
     _write(data / "pairs.jsonl", own_pairs(Policy.load(base), problems[:PAIR_PROMPTS], seed))
@@ -71,18 +68,6 @@ def held_out_problems(policy: Policy, seed: int) -> list[PromptRow]:
     """Problems that no stage trains on."""
     held_out = DataConfig(task="sums", split="heldout", size=HELD_OUT, settings=TASK)
     return load_prompts(held_out, make_renderer(policy, held_out), seed)
-
-
-def written_out(prompt: str) -> str:
-    """`58+67=` as `8+7=15,5+6+1=12:125`: the digits from the right with their carries, then the sum."""
-    left, right = (int(number) for number in prompt.rstrip("=").split("+"))
-    steps: list[str] = []
-    carry, a, b = 0, left, right
-    while a or b or not steps:
-        total = a % 10 + b % 10 + carry
-        steps.append(f"{a % 10}+{b % 10}" + (f"+{carry}" if carry else "") + f"={total}")
-        carry, a, b = total // 10, a // 10, b // 10
-    return f"{','.join(steps)}:{left + right}"
 
 
 def own_pairs(policy: Policy, problems: Sequence[Mapping[str, Any]], seed: int) -> list[dict[str, str]]:

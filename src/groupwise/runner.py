@@ -13,6 +13,7 @@ from groupwise.data.annotators import Aggregated, aggregate
 from groupwise.data.prompts import PromptRow, prompts_from_records, prompts_from_rows
 from groupwise.data.records import Record, read_records
 from groupwise.data.render import Renderer
+from groupwise.data.rows import read_row
 from groupwise.data.tasks import task_rows
 from groupwise.engines.local import LocalEngine
 from groupwise.errors import ConfigError, DataError
@@ -35,7 +36,6 @@ from groupwise.train.distributed import join_world, shard
 from groupwise.train.loop import train
 from groupwise.train.optim import Optimizer
 from groupwise.train.report import StepReport
-from groupwise.train.source import Source
 
 TINY = "tiny"  # the model path that means: make one on the spot
 
@@ -186,7 +186,7 @@ class Runner:
     def _source(self, renderer: Renderer) -> OfflineSource | OnlineSource:
         recipe = self.recipe
         if recipe.sampling is None:
-            groups = self._groups(recipe.data, renderer)
+            groups = self._groups(recipe.data, renderer, recipe.train.seed)
             return OfflineSource(groups, groups_per_step=recipe.train.groups_per_step, seed=recipe.train.seed)
         assert self.scorer is not None
         return OnlineSource(
@@ -206,14 +206,15 @@ class Runner:
         renderer = make_renderer(self.policy, evaluation.data)
         rows: Sequence[Group] | Sequence[PromptRow]
         if self.recipe.sampling is None:
-            rows = self._groups(evaluation.data, renderer)
+            rows = self._groups(evaluation.data, renderer, self.recipe.train.seed + 1)
         else:
             rows = self._prompts(evaluation.data, renderer, self.recipe.train.seed + 1)
         self._note_rendered("evaluate.data", renderer)
         return rows
 
-    def _groups(self, data: DataConfig, renderer: Renderer) -> list[Group]:
-        groups = load_groups(data, renderer, self.objective, note=self._note_joined)
+    def _groups(self, data: DataConfig, renderer: Renderer, seed: int) -> list[Group]:
+        records = load_records(data, self.objective, seed=seed, note=self._note_joined)
+        groups = load_groups(records, renderer, self.objective)
         check_room(
             self.policy, ((g.origin, len(g.prompt_ids) + len(c.token_ids)) for g in groups for c in g.completions)
         )
@@ -285,21 +286,26 @@ def make_scorer(reward: RewardConfig) -> Scorer:
 def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[PromptRow]:
     """Prompts from a task or from records."""
     if data.task is not None:
-        assert data.size is not None
-        rows = task_rows(data.task, size=data.size, seed=seed, split=data.split, **data.settings)
-        return prompts_from_rows(rows, renderer, data.task)
-    _check_no_annotators(data, "prompts are sampled from")
-    return prompts_from_records(_records(data, data.kind or "prompt"), renderer)
+        return prompts_from_rows(_prompt_rows(data, seed), renderer, data.task)
+    return prompts_from_records(_prompt_records(data, seed), renderer)
 
 
-def load_groups(
+def load_groups(records: Sequence[Record], renderer: Renderer, objective: Objective) -> list[Group]:
+    """The records as groups; for an objective that takes thumbs, each response in a group of its own."""
+    groups = [renderer.group(record) for record in records]
+    if objective.takes == "thumbs":
+        groups = [replace(group, completions=(c,)) for group in groups for c in group.completions]
+    return groups
+
+
+def load_records(
     data: DataConfig,
-    renderer: Renderer,
     objective: Objective,
     *,
+    seed: int,
     note: Callable[[Aggregated], object] = lambda joined: None,
-) -> list[Group]:
-    """Groups of given responses, of a kind that the objective can learn from.
+) -> list[Record]:
+    """Given responses, of a kind that the objective can learn from.
 
     `note` is told what became of several annotators' judgements, where `data.annotators` joins them.
     """
@@ -311,7 +317,7 @@ def load_groups(
     kind = "demonstration" if objective.takes == "demonstrations" else data.kind
     if kind == "demonstration":
         _check_no_annotators(data, "demonstrations are learned as they are")
-    records = _records(data, kind)
+    records = _records(data, kind, seed)
     if data.annotators is not None:
         joined = aggregate(records, data.annotators)
         note(joined)
@@ -325,15 +331,25 @@ def load_groups(
             "to one prompt: give chosen/rejected pairs or scored candidates, or use objective.name: "
             + ("kto" if found == "thumb" else "sft")
         )
-    groups = [renderer.group(record) for record in records]
-    if objective.takes == "thumbs":
-        if found in ("demonstration", "prompt"):
-            raise DataError(
-                f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} learns from "
-                "thumbs: give a column `label` beside each response, or chosen/rejected pairs"
-            )
-        groups = [replace(group, completions=(c,)) for group in groups for c in group.completions]
-    return groups
+    if objective.takes == "thumbs" and found in ("demonstration", "prompt"):
+        raise DataError(
+            f"{records[0].origin}: these rows are of kind `{found}`, and {type(objective).__name__} learns from "
+            "thumbs: give a column `label` beside each response, or chosen/rejected pairs"
+        )
+    return records
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """What can be known of a recipe without its models: that its reward loads and that its data can be read."""
+    if recipe.reward is not None:
+        make_scorer(recipe.reward)
+    for data in [recipe.data, *([recipe.evaluate.data] if recipe.evaluate else [])]:
+        if not recipe.online:
+            load_records(data, recipe.build_objective(), seed=recipe.train.seed)
+        elif data.task is not None:
+            _prompt_rows(data, recipe.train.seed)
+        else:
+            _prompt_records(data, recipe.train.seed)
 
 
 def check_room(policy: Trained, lengths: Iterable[tuple[str, int]]) -> None:
@@ -351,6 +367,25 @@ def _check_no_annotators(data: DataConfig, why: str) -> None:
         raise ConfigError(f"data.annotators = {data.annotators!r} has no effect: {why}; leave it out")
 
 
-def _records(data: DataConfig, kind: Any) -> list[Record]:
-    assert data.path is not None, "a task gives prompts, which the recipe's rules ask a reward for"
+def _prompt_rows(data: DataConfig, seed: int) -> list[dict[str, Any]]:
+    if data.kind is not None:
+        raise ConfigError(f"data.kind = {data.kind!r} has no effect: prompts are sampled from; leave it out")
+    return _task_rows(data, None, seed)
+
+
+def _prompt_records(data: DataConfig, seed: int) -> list[Record]:
+    _check_no_annotators(data, "prompts are sampled from")
+    return _records(data, data.kind or "prompt", seed)
+
+
+def _task_rows(data: DataConfig, kind: Any, seed: int) -> list[dict[str, Any]]:
+    assert data.task is not None
+    assert data.size is not None
+    return task_rows(data.task, size=data.size, seed=seed, kind=kind, split=data.split, **data.settings)
+
+
+def _records(data: DataConfig, kind: Any, seed: int) -> list[Record]:
+    if data.task is not None:
+        return [read_row(row, f"{data.task}:{i}", {}, kind) for i, row in enumerate(_task_rows(data, kind, seed))]
+    assert data.path is not None
     return read_records(data.path, columns=data.columns, kind=kind, limit=data.size, split=data.split)

@@ -4,6 +4,7 @@ import re
 import pytest
 
 from groupwise.data.tasks import is_task, task_rows
+from groupwise.data.written_sums import written_sum
 from groupwise.errors import ConfigError
 
 
@@ -25,6 +26,35 @@ def test_sums_are_right_and_in_range():
                 assert all(low <= n <= high for n in operands(row))
     lengths = {len(str(n)) for row in rows for n in operands(row)}
     assert lengths == {2, 3, 4}
+
+
+def test_given_responses_are_right_or_have_a_slip_in_one_column():
+    for style in ("bare", "worked", "chat"):
+        rows = task_rows("sums", size=200, seed=0, kind="pair", style=style, digits=(1, 3), terms=3)
+        for row in rows:
+            right, wrong = (int(row[side].split(":")[-1]) for side in ("chosen", "rejected"))
+            assert right == sum(operands(row)) == int(row["answer"])
+            assert abs(wrong - right) in (1, 10, 100)
+            assert (":" in row["chosen"]) == (":" in row["rejected"]) == (style == "worked")
+        assert len({int(row["rejected"].split(":")[-1]) - int(row["answer"]) for row in rows}) == 6
+        given = task_rows("sums", size=200, seed=0, kind="demonstration", style=style, digits=(1, 3), terms=3)
+        assert [row["completion"] for row in given] == [row["chosen"] for row in rows]
+
+
+def test_a_sum_written_out():
+    assert written_sum([58, 67], worked=True) == "8+7=15,5+6+1=12:125"
+    assert written_sum([0, 0], worked=True) == "0+0=0:0"
+    assert written_sum([0, 0], worked=True, slip=(0, -1)) == "0+0=1:1"
+    assert written_sum([58, 67], worked=True, slip=(0, 1)) == "8+7=16,5+6+1=12:126"
+    assert written_sum([55, 65], worked=True, slip=(0, -1)) == "5+5=9,5+6=11:119"  # the carry is lost
+
+
+def test_given_responses_of_other_tasks():
+    pytest.importorskip("reasoning_gym", reason="pip install 'groupwise[reasoning-gym]'")
+    (row,) = task_rows("reasoning_gym.chain_sum", size=1, seed=0, kind="demonstration")
+    assert row["completion"] == row["answer"]
+    with pytest.raises(ConfigError, match="it knows no wrong answers"):
+        task_rows("reasoning_gym.chain_sum", size=1, seed=0, kind="pair")
 
 
 def test_styles():
@@ -92,7 +122,7 @@ def test_reasoning_gym_splits_and_settings():
         ("sums", {"digits": 0}, "from 1 to 18"),
         ("sums", {"digits": (1, 2, 3)}, "least and most"),
         ("sums", {"terms": 0}, "from 1 to 100"),
-        ("sums", {"style": "prose"}, "`bare` or `chat`"),
+        ("sums", {"style": "prose"}, "`bare`, `chat` or `worked`"),
         ("reasoning_gym.chain_sums", {}, "Did you mean `chain_sum`"),
         ("sums", {"digits": None}, "digits = None, must be a whole number"),
         ("sums", {"digits": 1.5}, "digits = 1.5, must be a whole number"),

@@ -9,6 +9,7 @@ from math import comb
 from random import Random
 from typing import Any, Literal
 
+from groupwise.data.written_sums import sum_responses
 from groupwise.errors import ConfigError, MissingExtra, did_you_mean
 
 Row = dict[str, Any]
@@ -22,8 +23,13 @@ def is_task(name: str) -> bool:
     return name == "sums" or name.startswith(REASONING_GYM)
 
 
-def task_rows(name: str, *, size: int, seed: int, **settings: Any) -> list[Row]:
+def task_rows(
+    name: str, *, size: int, seed: int, kind: Literal["demonstration", "pair"] | None = None, **settings: Any
+) -> list[Row]:
     """`size` rows `{"prompt": str, "answer": str, ...}` of a task; JSON can hold all of them.
+
+    `kind` adds given responses: "demonstration" a `completion` that is right, "pair" a right one `chosen` and a
+    wrong one `rejected` (of sums only: a slip in one column).
 
     `name` is "sums" (settings: `sums`) or "reasoning_gym.NAME" (settings: those of the task's own
     configuration; rows also hold the `metadata` that its verifier reads). Either takes `split`: "train" or
@@ -44,9 +50,16 @@ def task_rows(name: str, *, size: int, seed: int, **settings: Any) -> list[Row]:
         for setting in settings:
             if setting not in known:
                 raise ConfigError(f"task sums has no setting `{setting}`.{did_you_mean(setting, (*known, 'split'))}")
-        return sums(size=size, seed=seed, split=split, **settings)
+        rows, worked = sums(size=size, seed=seed, split=split, **settings), settings.get("style") == "worked"
+        if kind is None:
+            return rows
+        drawn = (Random(f"{seed}:{i}:slip") for i in count())
+        return [{**row, **sum_responses(row["prompt"], kind, worked=worked, random=next(drawn))} for row in rows]
     if name.startswith(REASONING_GYM):
-        return _reasoning_gym(name.removeprefix(REASONING_GYM), size=size, seed=seed, split=split, settings=settings)
+        if kind == "pair":
+            raise ConfigError(f"task {name}: kind = 'pair': it knows no wrong answers; `sums` gives pairs")
+        rows = _reasoning_gym(name.removeprefix(REASONING_GYM), size=size, seed=seed, split=split, settings=settings)
+        return rows if kind is None else [{**row, "completion": row["answer"]} for row in rows]
     raise ConfigError(f"there is no task `{name}`.{did_you_mean(name, ['sums', REASONING_GYM + 'chain_sum'])}")
 
 
@@ -57,13 +70,13 @@ def sums(
     split: Split = "train",
     digits: int | Sequence[int] = (1, 2),
     terms: int = 2,
-    style: Literal["bare", "chat"] = "bare",
+    style: Literal["bare", "chat", "worked"] = "bare",
 ) -> list[Row]:
     """Additions of `terms` numbers, each with `digits` digits or, for a pair (least, most), any number between.
 
-    Style "bare": "12+7="; "chat": "What is 12 + 7? Answer with the number only." The order of the terms
-    does not make another problem: 7+12 is on the same side as 12+7. A training row depends on the seed and
-    its place alone.
+    Style "bare": "12+7="; "chat": "What is 12 + 7? Answer with the number only."; "worked": as bare, and given
+    responses write the digits out with their carries, "2+7=9,1+0=1:19". The order of the terms does not make
+    another problem: 7+12 is on the same side as 12+7. A training row depends on the seed and its place alone.
     """
     given = [digits, digits] if isinstance(digits, int) else digits
     whole = isinstance(given, Sequence) and len(given) == 2 and all(type(number) is int for number in given)
@@ -74,8 +87,8 @@ def sums(
         )
     if type(terms) is not int or not 1 <= terms <= 100:
         raise ConfigError(f"sums: terms = {terms!r}, must be a whole number from 1 to 100")
-    if style not in ("bare", "chat"):
-        raise ConfigError(f"sums: style = {style!r}, must be `bare` or `chat`")
+    if style not in ("bare", "chat", "worked"):
+        raise ConfigError(f"sums: style = {style!r}, must be `bare`, `chat` or `worked`")
     distinct = _count_sums(range(_lowest(least), 10**most), terms, split=split, enough=size)
     if distinct < (size if split == "heldout" else 1):
         raise ConfigError(
