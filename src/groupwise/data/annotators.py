@@ -86,6 +86,7 @@ def aggregate(records: Sequence[Record], method: Method) -> Aggregated:
 def judgements_of(records: Sequence[Record]) -> Judgements:
     """Every item's judgements; records of other kinds than pair and thumb have none."""
     found: dict[Item, list[tuple[Record, int]]] = {}
+    item: Item
     for record in records:
         if record.kind == "pair":
             prompt, chosen, rejected = map(identity, (record.prompt, *record.responses))
