@@ -49,7 +49,7 @@ def test_log1mexp_against_60_digits(x):
 
 
 def test_log1mexp_has_a_finite_derivative_at_both_ends():
-    x = torch.tensor([-1e-6, -0.5, -1.0, -1e4], dtype=torch.float64, requires_grad=True)
+    x = torch.tensor([-1e-17, -1e-6, -0.5, -1.0, -1e4], dtype=torch.float64, requires_grad=True)
     log1mexp(x).sum().backward()
     expected = [-math.exp(v) / -math.expm1(v) for v in x.tolist()]
     assert x.grad.tolist() == pytest.approx(expected, rel=1e-12)
