@@ -21,7 +21,7 @@ from groupwise.models.policy import Policy
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, recipe_of
 from groupwise.runner import Runner, load_prompts, make_renderer, make_scorer
 
-TASK = {"digits": 2, "terms": 2}
+TASK: Mapping[str, Any] = {"digits": 2, "terms": 2}
 SAMPLING = Sampling(k=8, max_new_tokens=28)
 PROBLEMS, PAIR_PROMPTS, HELD_OUT = 4000, 1200, 500
 

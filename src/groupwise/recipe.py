@@ -102,6 +102,7 @@ class EvaluateConfig:
     every: int | None = None  # steps between measurements; null: before and after only
     samples: int = 1  # completions a prompt; for given preference data nothing is sampled
     temperature: float = 1.0  # 0: the likeliest token
+    reward: RewardConfig | None = None  # what judges the samples here; null: what training learns from
 
     def __post_init__(self) -> None:
         for name in ("every", "samples"):
@@ -147,8 +148,8 @@ class Recipe:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
         if self.optimizer.warmup_steps > self.train.steps:
             raise ConfigError(
-                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: the "
-                "learning rate would never be reached; give fewer"
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: "
+                "the learning rate would never be reached; give fewer"
             )
         self._check_effect()
 
@@ -164,7 +165,7 @@ class Recipe:
                     "set sampling.max_new_tokens"
                 )
         if self.evaluate is not None and not self.online:
-            for name, default in (("samples", 1), ("temperature", 1.0)):
+            for name, default in (("samples", 1), ("temperature", 1.0), ("reward", None)):
                 if (value := getattr(self.evaluate, name)) != default:
                     raise ConfigError(
                         f"evaluate.{name} = {value} has no effect: without the section `sampling` nothing is sampled"
@@ -197,6 +198,12 @@ class Recipe:
         """Whether groups are sampled from the policy."""
         return self.sampling is not None
 
+    @property
+    def scores(self) -> bool:
+        """Whether what is trained is a model that scores, not one that writes."""
+        needs = self.build_objective().needs
+        return Need.VALUE in needs and Need.OLD not in needs
+
     def build_objective(self) -> Objective:
         """The objective with its fields."""
         if "name" not in self.objective:
@@ -224,7 +231,10 @@ def find_recipe(name: str) -> Path:
 
 def load_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
     """A recipe file with dotted overrides."""
-    return config.build(Recipe, config.override(config.read_yaml(path), overrides or {}))
+    values = config.read_yaml(path)
+    if "stages" in values:
+        raise ConfigError(f"recipe {str(path)!r} has stages, and one run is asked for: `groupwise train` trains them")
+    return config.build(Recipe, config.override(values, overrides or {}))
 
 
 def recipe_of(values: Mapping[str, Any]) -> Recipe:

@@ -49,6 +49,8 @@ class Runner:
         torch.manual_seed(recipe.train.seed)
         self.objective: Objective = recipe.build_objective()
         self.scorer = make_scorer(recipe.reward) if recipe.reward else None
+        judge = recipe.evaluate.reward if recipe.evaluate else None
+        self.judge = make_scorer(judge) if judge else self.scorer
         self.run = self._open(resume, overwrite)
         try:
             self._load()
@@ -124,10 +126,10 @@ class Runner:
         if sampling is None:
             groups: Any = self.heldout
             return evaluate_held_out(policy, self.objective, groups, reference=self.reference)
-        assert self.scorer is not None
+        assert self.judge is not None
         prompts: Any = self.heldout
         sampling = replace(sampling, k=evaluation.samples, temperature=evaluation.temperature)
-        found: Sampled = evaluate_sampled(policy, prompts, self.scorer, sampling=sampling, reference=self.reference)
+        found: Sampled = evaluate_sampled(policy, prompts, self.judge, sampling=sampling, reference=self.reference)
         return found.metrics()
 
     def save_model(self) -> None:
@@ -142,7 +144,7 @@ class Runner:
         model, needs = self.recipe.model, self.objective.needs
         form: Any = {"dtype": model.dtype, "lora": model.lora, "gradient_checkpointing": model.gradient_checkpointing}
         path = self._path(model.path)
-        if Need.VALUE in needs and Need.OLD not in needs:
+        if self.recipe.scores:
             return ScalarModel.load(path, new_head=True, **form)
         policy = Policy.load(path, **form)
         policy.temperature = self.recipe.sampling.temperature if self.recipe.sampling else 1.0
@@ -341,8 +343,9 @@ def load_records(
 
 def check_recipe(recipe: Recipe) -> None:
     """What can be known of a recipe without its models: that its reward loads and that its data can be read."""
-    if recipe.reward is not None:
-        make_scorer(recipe.reward)
+    for reward in (recipe.reward, recipe.evaluate.reward if recipe.evaluate else None):
+        if reward is not None:
+            make_scorer(reward)
     for data in [recipe.data, *([recipe.evaluate.data] if recipe.evaluate else [])]:
         if not recipe.online:
             load_records(data, recipe.build_objective(), seed=recipe.train.seed)

@@ -32,6 +32,8 @@ ARROWS = {
     "dashboard": {"runs"},
     "recipe": {"candidates", "data", "engines", "models", "train"},  # every part's settings
     "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
+    "stages": {"recipe", "runs"},  # a recipe of recipes
+    "pipeline": {"stages", "recipe", "runner", "runs", "train"},  # stages are runs; ranks wait between them
 }
 TOP = {"cli", "demo", "__main__"}  # parsing and printing: may import everything below
 FACE = {"__init__": {"candidates"}}  # `import groupwise`

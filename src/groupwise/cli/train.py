@@ -1,4 +1,7 @@
-"""`groupwise train RECIPE.yaml [--section.key VALUE ...] [--run DIR]` and `groupwise train --resume DIR`."""
+"""`groupwise train RECIPE.yaml [--section.key VALUE ...] [--run DIR]` and `groupwise train --resume DIR`.
+
+A recipe is that of one run or, with a list `stages`, of a pipeline.
+"""
 
 import argparse
 import shlex
@@ -6,16 +9,20 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from groupwise.cli.show import headline, progress, say, tell
-from groupwise.config import parse_overrides
+from groupwise.cli.show import HEADLINES, headline, progress, say, table, tell
+from groupwise.config import parse_overrides, read_yaml
 from groupwise.errors import ConfigError
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
+from groupwise.pipeline import PipelineRunner
 from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
 from groupwise.runner import Runner
+from groupwise.runs.pipeline import is_pipeline, read_pipeline, read_pipeline_config
 from groupwise.runs.read import read_config, read_run
-from groupwise.runs.schema import Event
+from groupwise.runs.schema import Event, StageSummary
+from groupwise.stages import Pipeline, is_pipeline_recipe, pipeline_of
 from groupwise.train.distributed import leave_world
+from groupwise.train.report import StepReport
 
 TAKES_SETTINGS = True
 
@@ -26,35 +33,81 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=Path, help="run directory to write (default: runs/RECIPE-TIME)")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with this run from its last checkpoint")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --run holds")
-    parser.epilog = "Any setting of the recipe can be given as --section.key VALUE, such as --train.steps 50."
+    parser.epilog = (
+        "Any setting of the recipe can be given as --section.key VALUE, such as --train.steps 50. In a pipeline that "
+        "is all stages' setting, and --stages.NAME.section.key VALUE is one stage's."
+    )
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Train."""
     quiet_libraries()
-    recipe, directory = _asked(options, rest)
+    asked, directory = _asked(options, rest)
+    how = {"resume": options.resume is not None, "overwrite": options.overwrite}
     try:
-        runner = Runner(recipe, directory, resume=options.resume is not None, overwrite=options.overwrite)
-        leads = runner.world.leads
-        if leads:
-            tell(f"{recipe.objective['name']}  {recipe.model.path}  ->  {directory}")
-            for note in runner.policy.notes:
-                tell(f"note: {note}")
-        last = None
-        with progress(str(recipe.objective["name"]), recipe.train.steps, runner.run.step) as bar:
-            for last in runner.steps():
-                if leads:
-                    bar.step(last)
+        if isinstance(asked, Pipeline):
+            _train_stages(PipelineRunner(asked, directory, **how))
+        else:
+            _train_one(Runner(asked, directory, **how))
     finally:
         leave_world()
-    if leads:
-        for line in _warnings(directory):
-            tell(line)
+    return 0
+
+
+def _train_one(runner: Runner) -> None:
+    directory, writes = runner.directory, isinstance(runner.policy, Policy)  # a model that scores does not write
+    last = _train(runner, str(runner.recipe.objective["name"]))
+    if runner.world.leads:
         say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
         say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
-        if isinstance(runner.policy, Policy):  # a model that scores does not write
-            say(f"next:  groupwise sample {shlex.quote(str(directory / 'model'))} 'your prompt'")
-    return 0
+        _say_next(directory, writes)
+
+
+def _train_stages(pipeline: PipelineRunner) -> None:
+    directory, leads = pipeline.directory, pipeline.world.leads
+    if leads:
+        tell(f"{' -> '.join(stage.name for stage in pipeline.pipeline.stages)}  in  {directory}")
+    for stage in pipeline.stages():
+        _train(stage.runner(), stage.name)
+    if leads:
+        summary = read_pipeline(directory).summary()
+        columns = ("stage", "steps", "seconds", "tokens", "held out", "before", "after")
+        table("Stages", columns, map(_row, summary.stages))
+        say(f"model: {directory / 'model'} (of stage {summary.model})   measurements: {directory / 'summary.json'}")
+        _say_next(directory, not pipeline.pipeline.last.recipe.scores)
+
+
+def _row(stage: StageSummary) -> list[str]:
+    """A stage with the held-out measurement that says most, before and after it."""
+    before, after = stage.heldout_before, stage.heldout_after
+    names = [name for name in (*HEADLINES, "heldout/loss") if name.startswith("heldout/") and name in after]
+    values = [found.get(names[0]) for found in (before, after)] if names else []
+    measured = [names[0].removeprefix("heldout/")] if names else ["none", "", ""]
+    measured += ["-" if value is None else f"{value:.3f}" for value in values]
+    label = stage.name if stage.name == stage.objective else f"{stage.name}: {stage.objective}"
+    return [label, str(stage.steps), f"{stage.seconds:.1f}", f"{stage.tokens:,}", *measured]
+
+
+def _train(runner: Runner, label: str) -> StepReport | None:
+    """Take all steps, showing them; the last one's report, or None if there was none left."""
+    recipe, leads, last = runner.recipe, runner.world.leads, None
+    if leads:
+        tell(f"{recipe.objective['name']}  {recipe.model.path}  ->  {runner.directory}")
+        for note in runner.policy.notes:
+            tell(f"note: {note}")
+    with progress(label, recipe.train.steps, runner.run.step) as bar:
+        for last in runner.steps():
+            if leads:
+                bar.step(last)
+    if leads:
+        for line in _warnings(runner.directory):
+            tell(line)
+    return last
+
+
+def _say_next(directory: Path, writes: bool) -> None:
+    if writes:
+        say(f"next:  groupwise sample {shlex.quote(str(directory / 'model'))} 'your prompt'")
 
 
 def _warnings(directory: Path) -> list[str]:
@@ -69,13 +122,15 @@ def _warnings(directory: Path) -> list[str]:
     ]
 
 
-def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe, Path]:
+def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe | Pipeline, Path]:
     if options.resume is not None:
         if options.recipe or rest or options.run or options.overwrite:
             given = " ".join([*([options.recipe] if options.recipe else []), *rest])
             given = given or (f"--run {options.run}" if options.run else "--overwrite")
             raise ConfigError(f"--resume goes on with the run's own settings: leave out {given}, or start a new run")
         try:
+            if is_pipeline(options.resume):
+                return pipeline_of(read_pipeline_config(options.resume)), options.resume
             return recipe_of(read_config(options.resume)), options.resume
         except ConfigError as error:
             raise ConfigError(f"--resume {options.resume}: {error}") from error
@@ -84,5 +139,6 @@ def _asked(options: argparse.Namespace, rest: Sequence[str]) -> tuple[Recipe, Pa
     if options.recipe is None:
         raise ConfigError("which recipe? give a YAML file or a name: see groupwise list recipes")
     path = find_recipe(options.recipe)
-    recipe = load_recipe(path, parse_overrides(rest))
+    values, overrides = read_yaml(path), parse_overrides(rest)
+    recipe = pipeline_of(values, overrides) if is_pipeline_recipe(values) else load_recipe(path, overrides)
     return recipe, options.run or Path("runs") / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"

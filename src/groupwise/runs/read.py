@@ -21,6 +21,7 @@ from groupwise.runs.schema import (
     FORMAT,
     GROUPS,
     METRICS,
+    PIPELINE,
     STATUS,
     CompletionRecord,
     Environment,
@@ -71,12 +72,12 @@ class RunView:
         """The groups of a step, or of all, one at a time in the order of the file."""
         only = "" if step is None else f'{{"step": {step},'
         for record, _ in iter_lines(self.path / GROUPS, prefix=only.encode()):
-            candidates = [_record(CompletionRecord, completion) for completion in record["completions"]]
-            yield _record(GroupRecord, record | {"completions": candidates})
+            candidates = [record_of(CompletionRecord, completion) for completion in record["completions"]]
+            yield record_of(GroupRecord, record | {"completions": candidates})
 
     def events(self) -> list[Event]:
         """Events, in order."""
-        return [_record(Event, record) for record in read_lines(self.path / EVENTS)[0]]
+        return [record_of(Event, record) for record in read_lines(self.path / EVENTS)[0]]
 
     def checkpoints(self) -> list[Path]:
         """Whole checkpoints, oldest first."""
@@ -86,16 +87,18 @@ class RunView:
 def read_run(path: str | Path) -> RunView:
     """The run in directory `path`; DataError if it is none, or one of a newer version."""
     path = Path(path)
+    if (path / PIPELINE).is_file():
+        raise DataError(f"{path} is a pipeline's directory: give one of its stages, such as {path}/NAME")
     for name in (CONFIG, ENVIRONMENT, STATUS):
         if not (path / name).is_file():
             raise DataError(f"{path} is not a run directory: it has no {name}; give the directory of `train --run`")
-    status = _read_json(path / STATUS)
+    status = read_json(path / STATUS)
     error = status.get("error")
     return RunView(
         path=path,
         config=read_config(path),
         env=read_environment(path),
-        status=_record(Status, status | {"error": _record(ErrorRecord, error) if error else None}),
+        status=record_of(Status, status | {"error": record_of(ErrorRecord, error) if error else None}),
     )
 
 
@@ -103,24 +106,29 @@ def read_config(path: Path) -> dict[str, Any]:
     """The resolved configuration of the run in directory `path`."""
     if not (path / CONFIG).is_file():
         raise ConfigError(f"{path} is no run directory: it has no {CONFIG}")
+    return read_settings(path / CONFIG)
+
+
+def read_settings(file: Path) -> dict[str, Any]:
+    """A resolved configuration's file."""
     try:
-        config = yaml.safe_load((path / CONFIG).read_text(encoding="utf-8"))
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError) as error:  # bytes that are not UTF-8 are a ValueError
-        raise DataError(f"{path / CONFIG} is not YAML: {error}") from error
+        raise DataError(f"{file} is not YAML: {error}") from error
     if not isinstance(config, dict):
-        raise DataError(f"{path / CONFIG} holds {type(config).__name__}, must be a mapping of settings")
+        raise DataError(f"{file} holds {type(config).__name__}, must be a mapping of settings")
     return config
 
 
 def read_environment(path: Path) -> Environment:
     """What the run in directory `path` was carried out with; DataError if a newer version wrote it."""
-    found = _read_json(path / ENVIRONMENT)
+    found = read_json(path / ENVIRONMENT)
     if not isinstance(found.get("format"), int) or not isinstance(found.get("processes"), list):
         raise DataError(f"{path / ENVIRONMENT} is damaged: it must hold `format` and `processes`")
     if found["format"] > FORMAT:
         raise DataError(f"{path} has format {found['format']}, this version reads up to {FORMAT}: update groupwise")
-    processes = [_record(ProcessRecord, process) for process in found["processes"]]
-    return _record(Environment, found | {"processes": processes})
+    processes = [record_of(ProcessRecord, process) for process in found["processes"]]
+    return record_of(Environment, found | {"processes": processes})
 
 
 def read_lines(path: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -162,7 +170,8 @@ def parse_line(line: bytes, path: Path, *, end: int) -> dict[str, Any]:
     return record
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file that holds an object."""
     try:
         value = json.loads(path.read_bytes())
     except ValueError as error:
@@ -172,7 +181,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _record(kind: type[T], values: Mapping[str, Any]) -> T:
+def record_of(kind: type[T], values: Mapping[str, Any]) -> T:
     """Fields that a newer version added are left out."""
     names = {item.name for item in fields(kind)}  # type: ignore[arg-type]  # every kind here is a dataclass
     try:

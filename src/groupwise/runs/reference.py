@@ -5,15 +5,19 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from groupwise.runs.schema import FILES, RECORDS
+from groupwise.runs.schema import FILES, PIPELINE_FILES, RECORDS
 
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null", Any: "any value"}
 
 
 def reference() -> str:
-    """The files, then each record with its fields."""
-    files = ["| file | what |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in FILES.items())]
-    return "\n\n".join(["\n".join(files), *map(_table, RECORDS)]) + "\n"
+    """The files of a run, those of a pipeline, then each record with its fields."""
+    pipeline = "A pipeline's directory holds"
+    return "\n\n".join([_files(FILES), pipeline, _files(PIPELINE_FILES), *map(_table, RECORDS)]) + "\n"
+
+
+def _files(files: Mapping[str, str]) -> str:
+    return "\n".join(["| file | what |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in files.items())])
 
 
 def _table(record: type) -> str:

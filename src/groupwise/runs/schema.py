@@ -20,6 +20,8 @@ CHECKPOINTS = "checkpoints"
 MODEL = "model"
 BASE = "base"
 LOCK = ".lock"
+PIPELINE = "pipeline.yaml"
+SUMMARY = "summary.json"
 
 State = Literal["running", "finished", "failed", "interrupted"]
 Level = Literal["info", "warning", "error"]
@@ -141,6 +143,29 @@ class Event:
     details: Annotated[Mapping[str, Any], "the values behind the message"] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageSummary:
+    """A finished stage of a pipeline, in `stages`."""
+
+    name: Annotated[str, "the stage's name, and its run directory's"]
+    objective: Annotated[str, "what it was trained with"]
+    steps: Annotated[int, "steps done"]
+    seconds: Annotated[float, "spent in these steps; loading and held-out measurements are not counted"]
+    tokens: Annotated[int, "tokens computed in them"]
+    metrics: Annotated[Mapping[str, float | None], "measurements of the last step"]
+    heldout_before: Annotated[Mapping[str, float | None], "held-out measurements before it; empty without `evaluate`"]
+    heldout_after: Annotated[Mapping[str, float | None], "and after it"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PipelineSummary:
+    """`summary.json` of a pipeline: what its stages came to, replaced as a whole after each of them."""
+
+    format: Annotated[int, "version of this contract"]
+    stages: Annotated[Sequence[StageSummary], "the finished stages, in order"]
+    model: Annotated[str | None, "the stage whose model `model/` is; null while stages are left"]
+
+
 FILES: Mapping[str, str] = {
     CONFIG: "the resolved configuration: every setting of the run, defaults included",
     ENVIRONMENT: "what ran it: command, versions, machine, commit, seed",
@@ -155,7 +180,17 @@ FILES: Mapping[str, str] = {
 }
 """Path in the run directory to what it is."""
 
+PIPELINE_FILES: Mapping[str, str] = {
+    PIPELINE: "the resolved configuration: the stages in order, every setting of each",
+    "NAME/": "the run directory of the stage of this name, as above",
+    SUMMARY: "what the finished stages came to",
+    f"{MODEL}/": "the model of the last stage that trained a policy; written at the end",
+    LOCK: "held by the process that trains the pipeline",
+}
+"""Path in a pipeline's directory to what it is."""
+
 RECORDS: tuple[type, ...] = (
     Environment, ProcessRecord, Status, ErrorRecord, MetricsRecord, GroupRecord, CompletionRecord, Event,
+    PipelineSummary, StageSummary,
 )  # fmt: skip
 """All records, in the order of the documentation."""
