@@ -6,6 +6,7 @@ A process that has imported torch and pytest once is forked for each mutation; i
 mutated, on the disk nothing changes. Ends with 1 if a mutation survives, or if its test fails without it.
 """
 
+import gc
 import importlib.machinery
 import os
 import sys
@@ -99,6 +100,7 @@ def main(words: Sequence[str]) -> int:
     chosen = [m for m in MUTATIONS if not words or any(word in m.file for word in words)]
     if not chosen:
         raise SystemExit(f"no mutation of a file whose path holds {' or '.join(words)}")
+    gc.freeze()  # pytest collects garbage in every child: not what is here already
     began = time.monotonic()
     _, status = os.waitpid(start(sorted({f"tests/{m.test}" for m in chosen})), 0)
     if os.waitstatus_to_exitcode(status) != PASSED:

@@ -77,7 +77,7 @@ def test_by_hand():
     assert loss_of(KTO(beta=1.0), c) == pytest.approx(expected)
     stats = {"loss": expected, "reward_desirable": 1, "reward_undesirable": -2, "z0": 0.5}
     assert stats_of(KTO(beta=1.0), c) == pytest.approx(stats)
-    below = thumbs([-3.0, 1.0])  # a mean below 0 is held at 0
+    below = thumbs([-3.5, 1.0])  # a mean below 0 is held at 0
     assert loss_of(KTO(beta=1.0), below) == loss_of(KTO(beta=1.0, z0="zero"), below)
 
 
