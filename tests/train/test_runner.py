@@ -12,10 +12,12 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
+from groupwise.config import read_yaml
 from groupwise.errors import ConfigError, DataError, GroupwiseError
 from groupwise.recipe import load_recipe, recipe_directory, recipe_of
 from groupwise.runner import Runner
 from groupwise.runs.read import read_run
+from groupwise.stages import is_pipeline_recipe, pipeline_of
 
 SUMS = {"task": "sums", "size": 50, "settings": {"digits": 1}}
 SAMPLED = {"sampling": {"k": 4, "max_new_tokens": 3}, "reward": {"name": "exact_answer"}}
@@ -294,4 +296,8 @@ def test_a_users_objective_that_breaks_its_contract(code, message, files, tmp_pa
 
 @pytest.mark.parametrize("path", sorted(recipe_directory().glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_recipe_parses(path):
-    assert load_recipe(path, {"train.steps": 3}).train.steps == 3
+    values, overrides = read_yaml(path), {"train.steps": 30}
+    stages = pipeline_of(values, overrides).stages if is_pipeline_recipe(values) else ()
+    recipes = [stage.recipe for stage in stages] or [load_recipe(path, overrides)]
+    assert {recipe.train.steps for recipe in recipes} == {30}
+    assert path.read_text().startswith("# ")  # what `groupwise list recipes` says of it
