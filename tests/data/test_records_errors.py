@@ -288,3 +288,12 @@ def test_what_is_neither_file_nor_folder(tmp_path):
     (tmp_path / "a.jsonl").symlink_to("a.jsonl")
     with pytest.raises(DataError, match="something of this name that is neither a file nor a folder"):
         read_records(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json"])
+def test_a_key_that_stands_twice_is_refused(name, tmp_path):
+    row = '{"prompt": "1", "prompt": "2", "completion": "3"}'
+    path = tmp_path / name
+    path.write_text(f"[{row}]" if name.endswith(".json") else row + "\n")
+    with pytest.raises(DataError, match="the key `prompt` stands twice in one object"):
+        read_records(path)

@@ -127,7 +127,7 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 
 def _parsed(text: str, origin: str) -> RawRow:
     try:
-        return RawRow(origin, json.loads(text))
+        return RawRow(origin, json.loads(text, object_pairs_hook=_without_doubles))
     except json.JSONDecodeError as error:
         near = text[max(error.pos - 20, 0) : error.pos + 20]
         return RawRow(
@@ -135,6 +135,16 @@ def _parsed(text: str, origin: str) -> RawRow:
         )
     except (ValueError, RecursionError) as error:
         return RawRow(origin, None, f"not readable JSON ({error}): correct the line")
+
+
+def _without_doubles(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's items; ValueError for a key that stands twice, of which one value would be lost."""
+    found = dict(items)
+    if len(found) < len(items):
+        names = [name for name, _ in items]
+        double = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key `{double}` stands twice in one object")
+    return found
 
 
 def _json(file: Path, name: str) -> Iterator[RawRow]:
@@ -153,7 +163,7 @@ def _json(file: Path, name: str) -> Iterator[RawRow]:
     if not text.strip():
         return
     try:
-        rows = json.loads(text)
+        rows = json.loads(text, object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:
         near = text[max(error.pos - 20, 0) : error.pos + 20]
         raise DataError(
