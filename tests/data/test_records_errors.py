@@ -134,12 +134,6 @@ def test_another_encoding_is_named_with_its_line(tmp_path):
         read_records(path)
 
 
-def test_repeated_keys_are_no_error(tmp_path):
-    path = tmp_path / "data.jsonl"
-    path.write_text('{"prompt": "a", "prompt": "b", "completion": "c"}')
-    assert read_records(path)[0].prompt == "b"
-
-
 @pytest.mark.parametrize(("name", "content"), [("a.jsonl", ""), ("a.jsonl", "\n \n"), ("a.json", ""), ("a.json", "[]")])
 def test_an_empty_file(tmp_path, name, content):
     assert "holds no rows" in message(tmp_path / name, content)
