@@ -148,8 +148,8 @@ class Recipe:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
         if self.optimizer.warmup_steps > self.train.steps:
             raise ConfigError(
-                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = {self.train.steps}: "
-                "the learning rate would never be reached; give fewer"
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = "
+                f"{self.train.steps}: the learning rate would never be reached; give fewer"
             )
         self._check_effect()
 

@@ -11,6 +11,7 @@ VERBS = {
     "train": "train a model by a recipe, or go on with a run that stopped",
     "evaluate": "score a model's completions on held-out prompts",
     "sample": "show completions of a model",
+    "choose": "look at a data set and choose the method, with reasons and a recipe",
     "list": "list objectives, rewards, recipes, models and data sets",
     "explain": "what an objective or reward computes, its settings, its paper",
     "check": "what a data set holds and what is wrong with it, before training",
