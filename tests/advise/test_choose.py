@@ -6,9 +6,10 @@ import pytest
 
 from groupwise.advise.check import check
 from groupwise.advise.choose import Means, choose
-from groupwise.advise.memory import Memory, parameters_of
+from groupwise.advise.memory import Memory
 from groupwise.data.records import scan_records
 from groupwise.errors import ConfigError, DataError
+from groupwise.models.load import parameters_of
 from groupwise.models.tiny import make_tiny
 from groupwise.recipe import recipe_of
 from groupwise.runner import Runner

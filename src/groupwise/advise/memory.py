@@ -1,7 +1,6 @@
 """What training a model takes in memory, beside what there is."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 TRAINED = 16  # bytes a parameter: weight, gradient and AdamW's two moments in float32
 HELD = 4  # bytes a parameter of a reference in float32
@@ -31,13 +30,3 @@ class Memory:
             f"{self.parameters / 1e6:,.0f}M parameters take {trained:,.1f} GiB trained ({TRAINED} bytes each) and "
             f"{held:,.1f} GiB held as a reference, of {SHARE * self.there / 2**30:,.1f} GiB ({SHARE:.0%} of it all)"
         )
-
-
-def parameters_of(path: str | Path) -> int:
-    """The number of a model's parameters, from its configuration alone: no weight is read."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path))
-    return sum(parameter.numel() for parameter in model.parameters())

@@ -10,11 +10,12 @@ from rich.prompt import Prompt
 
 from groupwise.advise.check import DataCheck, check
 from groupwise.advise.choose import Choice, Means, choose
-from groupwise.advise.memory import Memory, parameters_of
+from groupwise.advise.memory import Memory
 from groupwise.cli.data_settings import data_settings
 from groupwise.cli.show import print_json, progressing, say
 from groupwise.data.records import scan_records
 from groupwise.errors import ConfigError
+from groupwise.models.load import parameters_of
 from groupwise.recipe import recipe_of
 
 TAKES_SETTINGS = True

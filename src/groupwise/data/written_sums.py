@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
+ERRORS = [error for error in range(-9, 10) if error]
+
 
 def sum_responses(
     prompt: str, kind: Literal["demonstration", "pair"], *, worked: bool, random: Random
@@ -14,7 +16,7 @@ def sum_responses(
     right = written_sum(numbers, worked=worked)
     if kind == "demonstration":
         return {"completion": right}
-    slip = (random.randrange(len(str(max(numbers)))), random.choice((-1, 1)))
+    slip = (random.randrange(len(str(max(numbers)))), random.choice(ERRORS))
     return {"chosen": right, "rejected": written_sum(numbers, worked=worked, slip=slip)}
 
 
