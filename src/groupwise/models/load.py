@@ -124,10 +124,10 @@ def parameters_of(path: str | Path) -> int:
     """The number of a model's parameters, from its configuration alone: no weight is read."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    _check_exists(path)
+    place = _place(path)
     try:
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path))
+            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(place))
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"model {str(path)!r} has no configuration of a causal model: {_first_line(error)}") from error
     return sum(parameter.numel() for parameter in model.parameters())
