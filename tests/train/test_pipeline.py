@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -158,6 +159,14 @@ def test_another_process_that_trains_it_is_respected(tmp_path):
     assert done.returncode == 2
     assert "is being written by another process" in done.stderr
     lock.release(runner.directory)
+
+
+def test_the_guides_pipeline_is_one():
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "pipelines.md").read_text()
+    scores, ppo = pipeline_of(yaml.safe_load(page.split("```yaml")[1].split("```")[0])).stages[1:]
+    assert [stage.recipe.model.path for stage in (scores, ppo)] == ["stages.sft", "stages.sft"]
+    assert ppo.recipe.optimizer.warmup_steps == 5
+    assert ppo.recipe.data.kind is None
 
 
 def test_settings_in_common_and_a_stages_own():
