@@ -52,7 +52,7 @@ def stages(directory: Path, seed: int) -> Iterator[Stage]:
         "sampling": {"k": SAMPLING.k, "max_new_tokens": SAMPLING.max_new_tokens},
         "reward": {"name": "exact_answer"},
     }
-    grpo = _recipe(base, {"name": "grpo"}, prompts, seed, steps=120, rate=5e-4, **sampled)
+    grpo = _recipe(base, {"name": "grpo"}, prompts, seed, steps=100, rate=5e-4, **sampled)
     yield Stage("grpo", Runner(grpo, directory / "grpo"))
 
 
