@@ -79,7 +79,9 @@ class Runner:
         self.heldout = self._heldout()
         self._note(renderer)
         if self.world.size > 1:
-            shard(self.policy)
+            for model in (self.policy, getattr(self.policy, "critic", None)):
+                if model is not None:
+                    shard(model)
         self.optimizer = Optimizer(self.policy.parameters(), recipe.optimizer)
 
     def steps(self) -> Iterator[StepReport]:

@@ -14,7 +14,7 @@ from groupwise.runner import Runner
 from groupwise.runs.read import read_run
 
 
-@pytest.mark.parametrize("name", ["sft", "dpo", "grpo"])
+@pytest.mark.parametrize("name", ["sft", "dpo", "grpo", "ppo"])
 def test_two_ranks_take_the_step_that_one_takes(name, tmp_path):
     sums = [(a, b) for a in range(5) for b in range(5)]
     rows = {
@@ -22,7 +22,7 @@ def test_two_ranks_take_the_step_that_one_takes(name, tmp_path):
         "dpo": [{"prompt": f"{a}+{b}=", "chosen": str(a + b), "rejected": f"{a + b}0"} for a, b in sums],
     }.get(name)
     recipe = {
-        "model": {"path": "tiny", "dtype": "float64"},
+        "model": {"path": "tiny", "dtype": "float64"} | ({"critic": "tiny"} if name == "ppo" else {}),
         "objective": {"name": name},
         "data": {"task": "sums", "size": 50, "settings": {"digits": 1}}
         if rows is None

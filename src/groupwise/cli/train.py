@@ -90,18 +90,19 @@ def _row(stage: StageSummary) -> list[str]:
 
 def _train(runner: Runner, label: str) -> StepReport | None:
     """Take all steps, showing them; the last one's report, or None if there was none left."""
-    recipe, leads, last = runner.recipe, runner.world.leads, None
-    if leads:
-        tell(f"{recipe.objective['name']}  {recipe.model.path}  ->  {runner.directory}")
-        for note in runner.policy.notes:
-            tell(f"note: {note}")
+    recipe, last = runner.recipe, None
+    if not runner.world.leads:  # the leading rank shows the steps
+        for report in runner.steps():
+            last = report
+        return last
+    tell(f"{recipe.objective['name']}  {recipe.model.path}  ->  {runner.directory}")
+    for note in runner.policy.notes:
+        tell(f"note: {note}")
     with progress(label, recipe.train.steps, runner.run.step) as bar:
         for last in runner.steps():
-            if leads:
-                bar.step(last)
-    if leads:
-        for line in _warnings(runner.directory):
-            tell(line)
+            bar.step(last)
+    for line in _warnings(runner.directory):
+        tell(line)
     return last
 
 
