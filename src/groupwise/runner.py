@@ -101,7 +101,7 @@ class Runner:
             )
             for report in reports:
                 done = report.step + 1
-                if done == recipe.train.steps or (every and done % every == 0):
+                if report.last or (every and done % every == 0):
                     report = replace(report, metrics={**report.metrics, **self.evaluate(report.step)})
                 yield report
             self.save_model()

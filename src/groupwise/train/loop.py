@@ -13,6 +13,7 @@ from groupwise.models.annotate import annotate
 from groupwise.models.reference import Reference
 from groupwise.models.trained import Reader
 from groupwise.runs.write import Run
+from groupwise.train.budget import Budget
 from groupwise.train.distributed import this_world
 from groupwise.train.optim import Optimizer
 from groupwise.train.report import Clock, Stats, StepReport, report_step
@@ -25,6 +26,7 @@ class TrainConfig:
     """How long and in what portions to train."""
 
     steps: int  # batches to learn from
+    tokens: int | None = None  # stop before that, after the step that reaches so many computed tokens; null: never
     groups_per_step: int = 8  # groups of a batch: the means of a step run over all of them
     epochs: int = 1  # optimizer steps on each batch; above 1 the old log-probabilities are computed first
     max_tokens: int = 16384  # tokens of a micro-batch, prompts counted once; changes memory, not the gradient
@@ -39,6 +41,8 @@ class TrainConfig:
                 raise ConfigError(f"train.{name} = {getattr(self, name)}, must be 1 or more")
         if not 0 <= self.seed < 1 << 63:
             raise ConfigError(f"train.seed = {self.seed}, must be from 0 to 2^63 - 1")
+        if self.tokens is not None and not self.tokens >= 1:
+            raise ConfigError(f"train.tokens = {self.tokens}, must be 1 or more, or null for no limit")
         if self.max_grad_norm is not None and not self.max_grad_norm > 0:
             raise ConfigError(f"train.max_grad_norm = {self.max_grad_norm}, must be above 0, or null for no limit")
 
@@ -59,7 +63,8 @@ def train(
     """
     world = this_world()
     objective = load_checkpoint(run, policy, optimizer, source, objective=objective, reference=reference)
-    for step in range(run.step, config.steps):
+    budget = Budget.of(run, steps=config.steps, tokens=config.tokens)
+    for step in budget.steps_left(run.step):
         clock = Clock()
         groups = source.take(step, policy)  # scored candidates
         clock.lap("sample")
@@ -69,6 +74,7 @@ def train(
             batch, objective.needs, policy, reference=reference, moves=moves, max_tokens=config.max_tokens
         )  # reference, old log-probabilities, values
         batch = replace(batch, candidates=objective.prepare(batch.candidates)).matched()  # scores -> weights
+        steps = budget.spend(step, batch.tokens)
         clock.lap("annotate")
         for _ in range(config.epochs):
             stats = Stats(len(batch.responses))
@@ -85,14 +91,14 @@ def train(
             if not math.isfinite(stats.grad_norm):
                 raise TrainingError(_blame(policy, objective, batch, groups, step=step, optimizer=optimizer))
             if stats.grad_norm > 0:  # else there was nothing to learn, and momentum must not move the weights
-                stats.learning_rate = optimizer.step(step, config.steps)
+                stats.learning_rate = optimizer.step(step, steps)
             optimizer.zero()
         objective = objective.after_step(world.add(stats.means))
         if reference is not None:
             reference.after_step(step, policy)
         clock.lap("train")
-        yield report_step(run, step, groups, batch, stats=stats, clock=clock)
-        if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+        yield report_step(run, step, groups, batch, stats=stats, clock=clock, last=step + 1 == steps)
+        if (step + 1) % config.save_every == 0 or step + 1 == steps:
             save_checkpoint(run, step + 1, policy, optimizer, source, objective=objective, reference=reference)
 
 

@@ -22,6 +22,7 @@ class StepReport:
     step: int
     metrics: Mapping[str, float]  # as written to metrics.jsonl
     groups: Sequence[Group]
+    last: bool  # whether the run ends with it
 
 
 class Clock:
@@ -81,7 +82,7 @@ class Stats:
 
 
 def report_step(
-    run: Run, step: int, groups: Sequence[Group], batch: Batch, *, stats: Stats, clock: Clock
+    run: Run, step: int, groups: Sequence[Group], batch: Batch, *, stats: Stats, clock: Clock, last: bool
 ) -> StepReport:
     """Write a step's lines to the run directory, and return its measurements."""
     stats = stats.over_ranks()
@@ -102,7 +103,7 @@ def report_step(
         _warn(run, step, metrics, groups)
         run.log_groups(step, [_group_record(step, g, group, stats) for g, group in enumerate(groups)])
         run.log(step, metrics)
-    return StepReport(step, metrics, groups)
+    return StepReport(step, metrics, groups, last)
 
 
 def _scores(batch: Batch) -> dict[str, float]:
