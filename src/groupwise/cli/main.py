@@ -9,6 +9,7 @@ from collections.abc import Sequence
 VERBS = {
     "demo": "make a small model and train it, SFT -> DPO -> GRPO, in a minute, with no download",
     "train": "train a model by a recipe, or go on with a run that stopped",
+    "compare": "train several methods on the same model, seeds and budget, judge them alike: table and charts",
     "evaluate": "score a model's completions on held-out prompts",
     "sample": "show completions of a model",
     "choose": "look at a data set and choose the method, with reasons and a recipe",

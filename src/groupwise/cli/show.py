@@ -80,6 +80,11 @@ class StepBar:
     def __init__(self, bars: Progress, task: Any, steps: int) -> None:
         self.bars, self.task, self.steps = bars, task, steps
 
+    def expect(self, steps: int) -> None:
+        """So many steps, as it looks now."""
+        self.steps = steps
+        self.bars.update(self.task, total=steps)
+
     def step(self, report: StepReport) -> None:
         """Show a step's measurements."""
         rate = f"{report.metrics['tokens/per_second']:,.0f} tok/s"

@@ -1,0 +1,179 @@
+"""A comparison as files: `compare.json`, the table `compare.md`, and charts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from groupwise.evaluate.comparison import Measured, MethodResult, RunResult, method_results, over_seeds
+from groupwise.evaluate.intervals import Interval
+from groupwise.evaluate.svg import Point, Series, chart, exactly
+from groupwise.runs.atomic import strict_json, write_file
+
+FORMAT = 1
+COLUMNS = ("method", "score", "95 %", "minus first", "95 %", "KL", "tokens/answer", "steps", "tokens", "s", "runs")
+
+
+def write_comparison(directory: Path, settings: Mapping[str, Any], runs: Sequence[RunResult]) -> None:
+    """Replace the files in `directory` by what these runs came to."""
+    methods = method_results(runs)
+    found = {
+        "format": FORMAT,
+        **settings,
+        "methods": [asdict(method) for method in methods],
+        "runs": [asdict(run) for run in runs],
+    }
+    write_file(directory / "compare.json", strict_json(found, indent=2) + "\n")
+    write_file(directory / "compare.md", markdown(runs))
+    for name, text in charts(runs).items():
+        write_file(directory / f"{name}.svg", text)
+
+
+def table_rows(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """The table's rows below COLUMNS: the starting model, then the methods in their order."""
+    starts = _starts(runs)
+    rows = []
+    if starts:
+        score = _start_score(starts)
+        length = f"{over_seeds([s.length for s in starts]).value:.1f}"
+        kl = "-" if starts[0].kl is None else "0"
+        rows.append(("(start)", f"{score.value:.3f}", _span(score), "-", "-", kl, length, "0", "0", "0", "-"))
+    return rows + [_row(method) for method in method_results(runs)]
+
+
+def notes(runs: Sequence[RunResult]) -> list[str]:
+    """What the table's intervals are over, and every run that is not in its means."""
+    methods = method_results(runs)
+    first = methods[0].method if methods else ""
+    several, single = ([method.method for method in methods if method.over == over] for over in ("seeds", "prompts"))
+    found = []
+    if several:
+        found.append("Intervals: Student's t over the seeds of the runs' mean scores; differences: of the same seeds.")
+    if single:
+        which = "" if not several else f" of {', '.join(single)}"
+        found.append(
+            f"Intervals{which}: over the prompts of one run; they say nothing of what another seed would give."
+        )
+    if methods:
+        found.append(
+            f"`minus first`: the score minus that of {first}, paired. `KL`: to the starting model, of an answer."
+        )
+    found.append("`s`: seconds of training with its sampling; held-out measurements and loading are not counted.")
+    for run in runs:
+        if run.state == "diverged":
+            found.append(f"{run.method} with seed {run.seed} diverged after {run.steps} steps: {run.error}")
+        elif run.state == "unfinished":
+            found.append(f"{run.method} with seed {run.seed} has not finished: {run.steps} steps so far")
+        elif run.gain is not None and run.gain.high < 0:
+            found.append(f"{run.method} with seed {run.seed} ended below its start, by {_span(run.gain)}")
+    for run in runs:
+        if run.end is not None and run.end.unjudged:
+            found.append(f"{run.method} with seed {run.seed}: {run.end.unjudged} completions could not be judged")
+    return found
+
+
+def markdown(runs: Sequence[RunResult]) -> str:
+    """The table and its notes."""
+    lines = [COLUMNS, ("---",) + ("---:",) * (len(COLUMNS) - 1), *table_rows(runs)]
+    table = "".join(f"| {' | '.join(_cell(text) for text in line)} |\n" for line in lines)
+    return f"# Comparison\n\n{table}\n" + "".join(f"* {' '.join(note.split())}\n" for note in notes(runs))
+
+
+def charts(runs: Sequence[RunResult]) -> dict[str, str]:
+    """Name -> SVG: score against KL where it was measured, score and length against tokens."""
+    start = _starts(runs)
+    zero = [Point(x=exactly(0.0), y=_start_score(start))] if start else []
+    against_kl = [
+        Series(name=m.method, points=[Point(x=m.kl, y=m.score)] if m.kl and m.score else [])
+        for m in method_results(runs)
+    ]
+    found = {
+        "score_tokens": chart(
+            [Series(name=name, points=_curve(of, "score")) for name, of in _finished(runs).items()],
+            title="Held-out score against tokens computed",
+            x="tokens computed in training",
+            y="held-out score",
+        ),
+        "length": chart(
+            [Series(name=name, points=_curve(of, "length")) for name, of in _finished(runs).items()],
+            title="Length of answers against tokens computed",
+            x="tokens computed in training",
+            y="tokens of an answer",
+        ),
+    }
+    if any(series.points for series in against_kl):
+        found["score_kl"] = chart(
+            [*against_kl, Series(name="(start)", points=zero)],
+            title="Held-out score against KL",
+            x="KL to the starting model, nats of an answer",
+            y="held-out score",
+        )
+    return found
+
+
+def _finished(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
+    found: dict[str, list[RunResult]] = {run.method: [] for run in runs}
+    for run in runs:
+        if run.state == "finished":
+            found[run.method].append(run)
+    return found
+
+
+def _curve(runs: Sequence[RunResult], what: str) -> list[Point]:
+    """Mean over seeds at each measurement that all of them have, from the start on, with its interval."""
+    curves = [[*([run.start] if run.start else []), *run.curve] for run in runs]
+    return [
+        Point(x=exactly(over_seeds([m.tokens for m in at]).value), y=_interval(at, what))
+        for at in zip(*_aligned(curves), strict=True)
+    ]
+
+
+def _aligned(curves: Sequence[Sequence[Measured]]) -> list[list[Measured]]:
+    """The same number of measurements of each run: those that all have, and the last one of each."""
+    shortest = min(map(len, curves), default=0)
+    return [[*curve[: shortest - 1], curve[-1]] for curve in curves] if shortest else []
+
+
+def _interval(measured: Sequence[Measured], what: str) -> Interval:
+    if what == "score":
+        one = measured[0].score
+        return one if len(measured) == 1 else over_seeds([m.score.value for m in measured])
+    return over_seeds([m.length for m in measured])
+
+
+def _starts(runs: Sequence[RunResult]) -> list[Measured]:
+    """Measurements of the distinct starting models: one, or one a seed where each makes its own."""
+    by_seed = {run.seed: run.start for run in runs if run.start}
+    return list({start.score: start for start in by_seed.values()}.values())
+
+
+def _start_score(starts: Sequence[Measured]) -> Interval:
+    return starts[0].score if len(starts) == 1 else over_seeds([start.score.value for start in starts])
+
+
+def _row(method: MethodResult) -> tuple[str, ...]:
+    runs = str(method.runs) if method.finished == method.runs else f"{method.finished} of {method.runs}"
+    runs += f", {method.diverged} diverged" if method.diverged else ""
+    return (
+        method.method,
+        _number(method.score, 3),
+        _span(method.score),
+        "-" if method.difference is None else f"{method.difference.value:+.3f}",
+        _span(method.difference),
+        _number(method.kl, 2),
+        _number(method.length, 1),
+        *("-" if value is None else f"{value:,.0f}" for value in (method.steps, method.tokens, method.seconds)),
+        runs,
+    )
+
+
+def _number(value: Interval | None, digits: int) -> str:
+    return "-" if value is None else f"{value.value:.{digits}f}"
+
+
+def _span(value: Interval | None) -> str:
+    return "-" if value is None else f"{value.low:.3f} .. {value.high:.3f}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
