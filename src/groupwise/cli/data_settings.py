@@ -7,8 +7,11 @@ from groupwise.errors import ConfigError, did_you_mean
 from groupwise.recipe import DataConfig
 
 
-def data_settings(file: str, rest: Sequence[str], *, takes: Collection[str], **given: object) -> DataConfig:
-    """The data section that names this file, with the settings given; ConfigError for one that `takes` lacks."""
+def data_settings(file: str | None, rest: Sequence[str], *, takes: Collection[str], **given: object) -> DataConfig:
+    """The data section that names this file, or the task in `given` where it is None, with the settings given.
+
+    ConfigError for a setting that `takes` lacks.
+    """
     asked = parse_overrides(rest)
     for name in asked:
         section, _, key = name.partition(".")

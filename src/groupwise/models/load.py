@@ -120,19 +120,6 @@ def load_scalar(path: str | Path, tokenizer: Any, *, dtype: torch.dtype, new_hea
     return model
 
 
-def parameters_of(path: str | Path) -> int:
-    """The number of a model's parameters, from its configuration alone: no weight is read."""
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    place = _place(path)
-    try:
-        with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(place))
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"model {str(path)!r} has no configuration of a causal model: {_first_line(error)}") from error
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 def check_vocabulary(model: Any, tokenizer: Any, path: str | Path) -> None:
     """Raise if the tokenizer can produce an id that the model has no embedding for."""
     rows, largest = model.get_input_embeddings().num_embeddings, max(tokenizer.get_vocab().values())
