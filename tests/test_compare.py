@@ -8,8 +8,11 @@ import yaml
 
 from groupwise.cli.main import main
 from groupwise.compare import Comparer, comparison_of
+from groupwise.config import read_yaml
 from groupwise.errors import ConfigError, DataError
 from groupwise.evaluate.comparison_files import notes
+from groupwise.recipe import brought_recipes, load_recipe
+from groupwise.registry import objective_names
 from groupwise.runs.read import read_run
 
 SUMS = {"task": "sums", "size": 20, "settings": {"digits": 1}}
@@ -239,3 +242,17 @@ def test_the_verb(tmp_path, capsys):
     assert main(["compare", files[0], files[0], "--run", str(tmp_path / "twice")]) == 2
     assert "two recipes are called 'dpo'" in capsys.readouterr().err
     assert main(["compare", *files, "--seeds", "a"]) == 2
+
+
+def test_the_recipes_of_the_comparison_on_sums_go_together():
+    brought = {name.removeprefix("compare/"): path for name, path in brought_recipes().items() if "/" in name}
+    start = load_recipe(brought.pop("start"))
+    assert start.objective["name"] == "sft"
+    found = comparison_of({name: read_yaml(path) for name, path in brought.items()}, seeds=(0,), tokens=1000)
+    assert {recipe.objective["name"] for recipe in found.methods.values()} == {*objective_names()} - {
+        "sft",
+        "reward_model",
+    }
+    assert found.unused == ()
+    assert found.reward.name == "exact_answer"
+    assert all(path.read_text().startswith("# ") for path in brought.values())

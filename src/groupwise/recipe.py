@@ -219,11 +219,17 @@ def recipe_directory() -> Path:
     return inside if inside.is_dir() else package.parent.parent / "recipes"
 
 
+def brought_recipes() -> dict[str, Path]:
+    """The recipes that the package brings, by their names: `tiny_grpo`, `compare/dpo`."""
+    root = recipe_directory()
+    return {path.relative_to(root).with_suffix("").as_posix(): path for path in sorted(root.rglob("*.yaml"))}
+
+
 def find_recipe(name: str) -> Path:
     """A recipe's file from its path, or from the name of one that the package brings."""
     if Path(name).is_file():
         return Path(name)
-    brought = {path.stem: path for path in recipe_directory().glob("*.yaml")}
+    brought = brought_recipes()
     if name in brought:
         return brought[name]
     raise ConfigError(f"there is no recipe {name!r}, neither a file nor a name.{did_you_mean(name, brought)}")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from groupwise.cli.show import print_json, table
 from groupwise.fetch import DATASETS, MODELS
-from groupwise.recipe import recipe_directory
+from groupwise.recipe import brought_recipes
 from groupwise.registry import find_objective, objective_names
 from groupwise.rewards import REWARDS
 
@@ -20,11 +20,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Print what there is."""
-    recipes = sorted(recipe_directory().glob("*.yaml"))
     every = {
         "objectives": {name: _first_line(find_objective(name).__doc__) for name in objective_names()},
         "rewards": {name: _first_line(reward.__doc__) for name, reward in REWARDS.items()},
-        "recipes": {path.stem: path.read_text().partition("\n")[0].lstrip("# ") for path in recipes},
+        "recipes": {name: path.read_text().partition("\n")[0].lstrip("# ") for name, path in brought_recipes().items()},
         "models": {name: item.about for name, item in MODELS.items()},
         "data": {name: item.about for name, item in DATASETS.items()},
     }
