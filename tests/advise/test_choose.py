@@ -121,6 +121,7 @@ def test_the_tree(rows, means, method, runner_up, tmp_path):
 def test_the_reasons_say_what_was_seen(tmp_path):
     assert chosen(tmp_path, PAIRS).reasons[0] == ("120 pairs of a better and a worse response to 120 distinct prompts.")
     assert "9 of 129 judgements (7%) are the opposite of earlier ones." in chosen(tmp_path, OPPOSED).reasons
+    assert "Next best is DPO with label_smoothing of about 0.1." in chosen(tmp_path, OPPOSED).reasons
     assert chosen(tmp_path, PROMPTS).reasons[0].startswith("8 prompts (8 distinct)")
     assert chosen(tmp_path, lists(5, 4, 1)).reasons[0] == "8 prompts with up to 3 responses, 24 in all."
     twice = chosen(tmp_path, [*PAIRS, PAIRS[0]])
@@ -162,6 +163,7 @@ def test_votes_are_joined_into_rows_with_a_confidence(tmp_path):
     choice = chosen(tmp_path, voted(1))
     assert choice.recipe["data"]["annotators"] == "majority"
     assert "Two annotators of one pair agree in 33% only." in choice.reasons
+    assert "Next best is DPO with the confidence of each row." in choice.reasons
     assert any("120 judgements of 3 annotators became 40 records" in reason for reason in choice.reasons)
     assert "of the 40 rows" in choice.reasons[-1]
 
@@ -225,7 +227,7 @@ def test_answers_in_words_are_compared_as_a_whole(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "means", "message"),
     [
-        (PROMPTS, {"checker": "no"}, "--checker REWARD or --reward-model PATH"),
+        (PROMPTS, {"checker": "no"}, "--checker REWARD or --reward-model PATH.*--sampling no learns the answers"),
         (BARE, {}, "8 prompts without responses, 0 of them with an answer"),
         (BARE, {"sampling": False}, "8 prompts without responses"),
         ([*PROMPTS, BARE[0]], {}, "data.jsonl:9: has no answer, and so 1 of 9 rows"),

@@ -85,10 +85,11 @@ def _prompts(found: DataCheck, records: Sequence[Record], means: Means) -> Verdi
             kind="demonstration",
         )
     if means.sampling is False or means.checker == "no" or not answered:
+        learn = "; --sampling no learns the answers themselves" if answered == len(records) else ""
         raise ConfigError(
             f"{len(records):,} prompts without responses, {answered:,} of them with an answer, and nothing to learn "
             "from: name what judges the model's own answers (--checker REWARD or --reward-model PATH), or collect "
-            "demonstrations or preferences"
+            f"demonstrations or preferences{learn}"
         )
     return _sampled(found, records, means)
 
@@ -201,7 +202,9 @@ def _pairs(found: DataCheck, records: Sequence[Record], means: Means) -> Verdict
     if noise := _noise(found, means):
         share = found.contradictions.count / found.rows
         reasons += [noise, "IPO draws each pair to a fixed margin, so a wrong label cannot pull without end."]
-        reasons.append(f"Next best is DPO with label_smoothing of about {min(max(share, 0.1), 0.3):.2g}.")
+        said = all(record.confidence is not None for record in records)
+        smoothing = f"label_smoothing of about {min(max(share, 0.1), 0.3):.2g}"
+        reasons.append(f"Next best is DPO with {'the confidence of each row' if said else smoothing}.")
         return Verdict(method="ipo", runner_up="dpo", reasons=[*reasons, *longer], objective=_ipo(found, bool(longer)))
     if certain := _certain(found, count, means):
         reasons += [certain, "DPO's margins would grow without end on such labels; IPO's stop at a fixed one."]
