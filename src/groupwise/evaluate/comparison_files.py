@@ -168,7 +168,7 @@ def _row(method: MethodResult) -> tuple[str, ...]:
 
 
 def _number(value: Interval | None, digits: int) -> str:
-    return "-" if value is None else f"{value.value:.{digits}f}"
+    return "-" if value is None else f"{round(value.value, digits) + 0.0:.{digits}f}"  # no -0.00
 
 
 def _span(value: Interval | None) -> str:
