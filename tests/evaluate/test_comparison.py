@@ -1,9 +1,12 @@
 """Methods over their seeds: what the means are of, what the intervals are over, and what the notes tell."""
 
+import re
+
 import pytest
 
 from groupwise.evaluate.comparison import Measured, RunResult, method_results
-from groupwise.evaluate.comparison_files import charts, markdown, notes
+from groupwise.evaluate.comparison_charts import charts
+from groupwise.evaluate.comparison_files import markdown, notes
 from groupwise.evaluate.intervals import Interval
 
 
@@ -63,3 +66,14 @@ def test_without_kl_there_is_no_chart_of_it():
     greedy = RunResult(method="a", seed=0, state="finished", curve=[measured(0.5, None)], scores=run.scores)
     assert set(charts([greedy])) == {"score_tokens", "length"}
     assert set(charts([run])) == {"score_tokens", "length", "score_kl"}
+
+
+def test_a_charts_bars_span_the_seeds():
+    runs = [result("a", seed, [score, score]) for seed, score in ((0, 0.25), (1, 0.75))]
+    text = charts(runs)["score_tokens"]
+    assert "lowest and highest of 2 seeds" in text
+    bars = re.findall(r"M[\d.]+ ([\d.]+)V([\d.]+)\" opacity", text)
+    ticks = {label: float(y) for y, label in re.findall(r'y="([\d.]+)" text-anchor="end" >([\d.]+)<', text)}
+    pixels = (ticks["0.3"] - ticks["0.7"]) / 0.4  # of a score of 1
+    (low, high) = map(float, bars[-1])
+    assert (low - high) / pixels == pytest.approx(0.5, abs=1e-3)

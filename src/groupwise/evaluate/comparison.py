@@ -118,6 +118,12 @@ def method_results(runs: Sequence[RunResult]) -> list[MethodResult]:
     return [_method_result(name, found, first) for name, found in by_method.items()]
 
 
+def starts(runs: Sequence[RunResult]) -> list[Measured]:
+    """Measurements of the distinct starting models: one, or one a seed where each run makes its own."""
+    by_seed = {run.seed: run.start for run in runs if run.start}
+    return list({start.score: start for start in by_seed.values()}.values())
+
+
 def over_seeds(values: Sequence[float]) -> Interval:
     """Mean with Student's t interval over seeds, 95 %; of one value the value alone."""
     if len(values) == 1:

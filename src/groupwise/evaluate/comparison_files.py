@@ -5,9 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from groupwise.evaluate.comparison import Measured, MethodResult, RunResult, method_results, over_seeds
+from groupwise.evaluate.comparison import MethodResult, RunResult, method_results, over_seeds, starts
+from groupwise.evaluate.comparison_charts import charts
 from groupwise.evaluate.intervals import Interval
-from groupwise.evaluate.svg import Point, Series, chart, exactly
 from groupwise.runs.atomic import strict_json, write_file
 
 FORMAT = 1
@@ -31,12 +31,12 @@ def write_comparison(directory: Path, settings: Mapping[str, Any], runs: Sequenc
 
 def table_rows(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
     """The table's rows below COLUMNS: the starting model, then the methods in their order."""
-    starts = _starts(runs)
+    before = starts(runs)
     rows = []
-    if starts:
-        score = _start_score(starts)
-        length = f"{over_seeds([s.length for s in starts]).value:.1f}"
-        kl = "-" if starts[0].kl is None else "0"
+    if before:
+        score = before[0].score if len(before) == 1 else over_seeds([start.score.value for start in before])
+        length = f"{over_seeds([start.length for start in before]).value:.1f}"
+        kl = "-" if before[0].kl is None else "0"
         rows.append(("(start)", f"{score.value:.3f}", _span(score), "-", "-", kl, length, "0", "0", "0", "-"))
     return rows + [_row(method) for method in method_results(runs)]
 
@@ -77,78 +77,6 @@ def markdown(runs: Sequence[RunResult]) -> str:
     lines = [COLUMNS, ("---",) + ("---:",) * (len(COLUMNS) - 1), *table_rows(runs)]
     table = "".join(f"| {' | '.join(_cell(text) for text in line)} |\n" for line in lines)
     return f"# Comparison\n\n{table}\n" + "".join(f"* {' '.join(note.split())}\n" for note in notes(runs))
-
-
-def charts(runs: Sequence[RunResult]) -> dict[str, str]:
-    """Name -> SVG: score against KL where it was measured, score and length against tokens."""
-    start = _starts(runs)
-    zero = [Point(x=exactly(0.0), y=_start_score(start))] if start else []
-    against_kl = [
-        Series(name=m.method, points=[Point(x=m.kl, y=m.score)] if m.kl and m.score else [])
-        for m in method_results(runs)
-    ]
-    found = {
-        "score_tokens": chart(
-            [Series(name=name, points=_curve(of, "score")) for name, of in _finished(runs).items()],
-            title="Held-out score against tokens computed",
-            x="tokens computed in training",
-            y="held-out score",
-        ),
-        "length": chart(
-            [Series(name=name, points=_curve(of, "length")) for name, of in _finished(runs).items()],
-            title="Length of answers against tokens computed",
-            x="tokens computed in training",
-            y="tokens of an answer",
-        ),
-    }
-    if any(series.points for series in against_kl):
-        found["score_kl"] = chart(
-            [*against_kl, Series(name="(start)", points=zero)],
-            title="Held-out score against KL",
-            x="KL to the starting model, nats of an answer",
-            y="held-out score",
-        )
-    return found
-
-
-def _finished(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
-    found: dict[str, list[RunResult]] = {run.method: [] for run in runs}
-    for run in runs:
-        if run.state == "finished":
-            found[run.method].append(run)
-    return found
-
-
-def _curve(runs: Sequence[RunResult], what: str) -> list[Point]:
-    """Mean over seeds at each measurement that all of them have, from the start on, with its interval."""
-    curves = [[*([run.start] if run.start else []), *run.curve] for run in runs]
-    return [
-        Point(x=exactly(over_seeds([m.tokens for m in at]).value), y=_interval(at, what))
-        for at in zip(*_aligned(curves), strict=True)
-    ]
-
-
-def _aligned(curves: Sequence[Sequence[Measured]]) -> list[list[Measured]]:
-    """The same number of measurements of each run: those that all have, and the last one of each."""
-    shortest = min(map(len, curves), default=0)
-    return [[*curve[: shortest - 1], curve[-1]] for curve in curves] if shortest else []
-
-
-def _interval(measured: Sequence[Measured], what: str) -> Interval:
-    if what == "score":
-        one = measured[0].score
-        return one if len(measured) == 1 else over_seeds([m.score.value for m in measured])
-    return over_seeds([m.length for m in measured])
-
-
-def _starts(runs: Sequence[RunResult]) -> list[Measured]:
-    """Measurements of the distinct starting models: one, or one a seed where each makes its own."""
-    by_seed = {run.seed: run.start for run in runs if run.start}
-    return list({start.score: start for start in by_seed.values()}.values())
-
-
-def _start_score(starts: Sequence[Measured]) -> Interval:
-    return starts[0].score if len(starts) == 1 else over_seeds([start.score.value for start in starts])
 
 
 def _row(method: MethodResult) -> tuple[str, ...]:
