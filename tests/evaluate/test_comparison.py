@@ -43,7 +43,7 @@ def test_differences_are_of_the_seeds_that_both_finished():
     b = method_results(runs)[1]
     assert b.difference == Interval(*[pytest.approx(0.3)] * 3)  # 0.4 - 0.1 and 0.6 - 0.3: the same for both seeds
     assert b.difference_over == "seeds"
-    assert "b with seed 2 has not finished: 3 steps so far" in notes(runs)
+    assert "Not finished: b seed 2 (3 steps so far)" in notes(runs)
 
 
 def test_with_one_seed_differences_are_over_prompts_that_both_could_judge():

@@ -62,10 +62,11 @@ def notes(runs: Sequence[RunResult]) -> list[str]:
     for run in runs:
         if run.state == "diverged":
             found.append(f"{run.method} with seed {run.seed} diverged after {run.steps} steps: {run.error}")
-        elif run.state == "unfinished":
-            found.append(f"{run.method} with seed {run.seed} has not finished: {run.steps} steps so far")
         elif run.gain is not None and run.gain.high < 0:
             found.append(f"{run.method} with seed {run.seed} ended below its start, by {_span(run.gain)}")
+    left = [f"{run.method} seed {run.seed} ({run.steps} steps so far)" for run in runs if run.state == "unfinished"]
+    if left:
+        found.append(f"Not finished: {', '.join(left)}")
     for run in runs:
         if run.end is not None and run.end.unjudged:
             found.append(f"{run.method} with seed {run.seed}: {run.end.unjudged} completions could not be judged")

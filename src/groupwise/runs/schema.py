@@ -70,7 +70,10 @@ class Status:
 
     state: Annotated[State, "`running` is also what a killed process leaves behind: see below"]
     step: Annotated[int, "steps done"]
-    steps: Annotated[int | None, "steps asked for, the configuration's `train.steps`; null if unknown"] = None
+    steps: Annotated[
+        int | None,
+        "steps asked for: the configuration's `train.steps`, or as many as its `train.tokens` lets expect; null if unknown",
+    ] = None
     time: Annotated[float, "when this was written"]
     host: Annotated[str, "machine of the process that wrote it"]
     pid: Annotated[int, "id of that process"]
