@@ -23,7 +23,6 @@ SAMPLED = {
         ({**GIVEN, "data": {**SUMS, "kind": "thumb"}}, "data.kind = 'thumb' has no effect with data.task"),
         ({**GIVEN, "model": {"path": ""}}, "model.path = '': give a folder"),
         ({**GIVEN, "model": {"path": "tiny", "reference": ""}}, "model.reference = '': give a folder"),
-        ({**GIVEN, "optimizer": {"warmup_steps": 2}}, "optimizer.warmup_steps = 2 is more than train.steps = 1"),
         ({**SAMPLED, "sampling": {"k": 1}}, "sampling.k = 1: grpo compares candidates"),
         ({**GIVEN, "data": {"path": ""}}, "data.path = '': name a file"),
         ({**SAMPLED, "data": {**SUMS, "kind": "prompt"}}, "data.kind = 'prompt' has no effect with data.task"),

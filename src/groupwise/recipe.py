@@ -146,11 +146,6 @@ class Recipe:
             raise ConfigError(f"sampling.k = 1: {self.objective['name']} compares candidates, give 2 or more")
         if self.sampling is not None and self.sampling.temperature == 0:
             raise ConfigError("sampling.temperature = 0 gives K equal candidates: training needs a temperature above 0")
-        if self.optimizer.warmup_steps > self.train.steps:
-            raise ConfigError(
-                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} is more than train.steps = "
-                f"{self.train.steps}: the learning rate would never be reached; give fewer"
-            )
         self._check_effect()
 
     def _data(self) -> dict[str, DataConfig]:

@@ -252,6 +252,10 @@ class Runner:
         if rows < self.recipe.train.groups_per_step:
             said = f"a step takes {self.recipe.train.groups_per_step} groups and `data` has {rows} rows"
             self.run.event(0, "repeats", f"{said}: they repeat within a step; give more rows or fewer groups_per_step")
+        warmup, steps = self.recipe.optimizer.warmup_steps, self.recipe.train.steps
+        if warmup > steps:
+            said = f"optimizer.warmup_steps = {warmup} is more than train.steps = {steps}"
+            self.run.event(0, "warmup", f"{said}: the learning rate does not reach optimizer.learning_rate")
         self._note_rendered("data", renderer)
 
     def _note_joined(self, joined: Aggregated) -> None:

@@ -152,3 +152,10 @@ def test_a_process_objective_without_steps_says_what_to_return(tmp_path):
     found = runner(tmp_path / "run", "grpo", objective={"process": True}, **SAMPLED)
     with pytest.raises(RewardError, match=r'the reward must return \{"steps"'):
         list(found.steps())
+
+
+def test_a_warm_up_longer_than_the_run_is_told(pairs, tmp_path):
+    trained(runner(tmp_path / "run", "dpo", data={"path": pairs}, optimizer={"warmup_steps": 3}))
+    events = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
+    (said,) = (event["message"] for event in events if event["kind"] == "warmup")
+    assert "optimizer.warmup_steps = 3 is more than train.steps = 2" in said

@@ -72,7 +72,7 @@ class Status:
     step: Annotated[int, "steps done"]
     steps: Annotated[
         int | None,
-        "steps asked for: the configuration's `train.steps`, or as many as its `train.tokens` lets expect; null if unknown",
+        "steps asked for: the configuration's `train.steps`, or what its `train.tokens` lets expect; null if unknown",
     ] = None
     time: Annotated[float, "when this was written"]
     host: Annotated[str, "machine of the process that wrote it"]
