@@ -48,12 +48,14 @@ def tell(text: str) -> None:
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """A table of results for a person."""
+    """A table of results for a person: words stand left, numbers right."""
     found = Table(title=escape(title), title_justify="left", header_style="bold")
+    lines = [[str(cell) for cell in row] for row in rows]
     for i, column in enumerate(columns):
-        found.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
-    for row in rows:
-        found.add_row(*(escape(str(cell)) for cell in row))
+        text = any(line[i][:1].isalpha() for line in lines)
+        found.add_column(column, justify="left" if i == 0 or text else "right", overflow="fold")
+    for line in lines:
+        found.add_row(*map(escape, line))
     results.print(found)
 
 
