@@ -32,6 +32,16 @@ def test_list_as_json(capsys):
     assert all(found["rewards"].values())
 
 
+def test_explain_describes_a_setting_by_its_own_comment_not_the_next_ones(capsys):
+    about = {f["name"]: f["about"] for f in printed(capsys, "explain", "grpo", "--json")["fields"]}
+    assert about["ddof"] == "standard deviation over K - ddof"
+    assert about["advantage"] == "how scores become weights"
+    about = {f["name"]: f["about"] for f in printed(capsys, "explain", "exact_answer", "--json")["fields"]}
+    assert about["answer_column"] == "the column that holds the right answer"  # no piece of the docstring or code
+    about = {f["name"]: f["about"] for f in printed(capsys, "explain", "generalized", "--json")["fields"]}
+    assert about["weights"] == "how scores become weights"  # the field is written over several lines
+
+
 def test_explain_as_json(capsys):
     found = printed(capsys, "explain", "grpo", "--json")
     fields = {field["name"]: field for field in found["fields"]}

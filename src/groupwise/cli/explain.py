@@ -66,6 +66,9 @@ def _find(name: str) -> Any:
 
 
 def _about(kind: type, field: str) -> str:
-    """The comment that stands at the field, its one description."""
-    found = re.search(rf"^    {field}: [^#]*#\s*(.*)$", inspect.getsource(kind), re.MULTILINE)
+    """The comment behind the field, or where the line has no room for one, on the line above; empty without either."""
+    source = inspect.getsource(kind)
+    own = r"(?:(?!\n    \w|\n\n)[^#])*"  # up to the next field: its comment is not this one's
+    found = re.search(rf"^    {field}: {own}#\s*(.*)$", source, re.MULTILINE)
+    found = found or re.search(rf"^    # (.*)\n    {field}: ", source, re.MULTILINE)
     return found[1] if found else ""

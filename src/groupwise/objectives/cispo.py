@@ -17,6 +17,7 @@ class CISPO(Objective):
     """
 
     cap: float = 5.0  # highest importance weight, 1 + the paper's eps_high
+    # how scores become weights
     advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
     per: Literal["token", "completion"] = "token"  # what counts the same in the mean; the paper: every token
 

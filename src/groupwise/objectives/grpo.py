@@ -34,6 +34,7 @@ class GRPO(Objective):
     clip_high: float = 0.2  # and below 1 + clip_high for better ones; DAPO's clip-higher is 0.28
     kl_coef: float = 0.0  # strength of the pull to the reference; 0 needs no reference model
     kl: Literal["k1", "k2", "k3"] = "k3"  # KL estimator; k1 has no expected gradient as a loss
+    # how scores become weights
     advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
     ddof: int = 1  # standard deviation over K - ddof
     per: Literal["completion", "token", "constant"] = "completion"  # what counts the same in the mean

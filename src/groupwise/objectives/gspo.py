@@ -19,6 +19,7 @@ class GSPO(Objective):
 
     clip_low: float = 3e-4  # the ratio is held above 1 - clip_low for worse-than-average answers
     clip_high: float = 4e-4  # and below 1 + clip_high for better ones
+    # how scores become weights
     advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
 
     def __post_init__(self) -> None:

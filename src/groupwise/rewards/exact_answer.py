@@ -41,8 +41,8 @@ class ExactAnswer:
     Raises RewardError for a row without a usable answer.
     """
 
-    extract: Literal["last_number", "boxed", "hashes", "whole"] = "last_number"
-    answer_column: str = "answer"
+    extract: Literal["last_number", "boxed", "hashes", "whole"] = "last_number"  # what of a completion is its answer
+    answer_column: str = "answer"  # the column that holds the right answer
 
     def __post_init__(self) -> None:
         if self.extract not in _PLACES:
