@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     )
     say(f"{time.perf_counter() - begin:.0f} s in all. Everything is in {directory}: metrics, groups, models.")
     say(f"next:  groupwise sample {directory / 'grpo' / 'model'} '58+67='")
-    say("       groupwise train tiny_grpo       groupwise list")
+    say("       groupwise train tiny_dr_grpo       groupwise list")
     return 0
 
 

@@ -37,7 +37,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     say(text)
     say()
     table("settings", ("name", "default", "what it does"), ((f["name"], f["default"], f["about"]) for f in fields))
-    say(f"needs: {', '.join(needs) or 'nothing but the policy'}")
+    if issubclass(kind, Objective):
+        say(f"needs: {', '.join(needs) or 'nothing but the policy'}")
     for paper in papers:
         say(f"paper: {paper}")
     return 0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 VERBS = {
-    "demo": "make a small model and train it, SFT -> DPO -> GRPO, in a minute, with no download",
+    "demo": "make a small model and train it, SFT -> DPO -> GRPO, in two minutes, with no download",
     "train": "train a model by a recipe, or go on with a run that stopped",
     "compare": "train several methods on the same model, seeds and budget, judge them alike: table and charts",
     "evaluate": "score a model's completions on held-out prompts",

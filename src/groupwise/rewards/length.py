@@ -14,8 +14,8 @@ class Length:
     score = max(0, 1 - |n - target| / target),   n = words or characters of the text
     """
 
-    target: int = 50
-    unit: Literal["words", "characters"] = "words"
+    target: int = 50  # the length that scores 1
+    unit: Literal["words", "characters"] = "words"  # what is counted
 
     def __post_init__(self) -> None:
         if not self.target > 0:

@@ -16,7 +16,7 @@ class Sentiment:
     An empty text scores 0. Needs the extra "sentiment": MissingExtra on construction without it.
     """
 
-    target: Literal["positive", "negative"] = "positive"
+    target: Literal["positive", "negative"] = "positive"  # which sign is rewarded
 
     def __post_init__(self) -> None:
         if self.target not in ("positive", "negative"):
