@@ -48,7 +48,9 @@ def notes(runs: Sequence[RunResult]) -> list[str]:
     several, single = ([method.method for method in methods if method.over == over] for over in ("seeds", "prompts"))
     found = []
     if several:
-        found.append("Intervals: Student's t over the seeds of the runs' mean scores; differences: of the same seeds.")
+        found.append(
+            "Intervals: Student's t over the seeds' mean scores on these prompts; differences: of the same seeds."
+        )
     if single:
         which = "" if not several else f" of {', '.join(single)}"
         found.append(
