@@ -226,7 +226,7 @@ OBJECTIVES = [
         (*SIDES, LOOP),
         ("returns.from_steps(weight)", "weight", "::test_process_rewards_by_hand"),
         (
-            "& c.mask & c.counted[:, None]\n        group",
+            "& c.tokens\n        group",
             "& c.mask\n        group",
             "::test_process_rewards_against_a_loop",
         ),
@@ -284,7 +284,7 @@ OBJECTIVES = [
     *_of(
         "objectives/ppo.py",
         ("reward - self.kl_coef", "reward + self.kl_coef", "::test_advantages_by_hand"),
-        ("c.logp if c.logp_old is None else c.logp_old\n            reward", "c.logp\n            reward", LOOP),
+        ("k1(c.old, c.require", "k1(c.logp, c.require", LOOP),
         ("torch.maximum(error", "torch.minimum(error", "::test_value_loss_by_hand"),
         ("before + (value - before)", "value + (value - before)", "::test_value_loss_by_hand"),
         ("self.value_coef * mean(error) / 2", "self.value_coef * mean(error)", "::test_value_loss_by_hand"),

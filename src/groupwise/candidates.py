@@ -7,7 +7,7 @@ is packed, its result is scattered.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Flag, auto
 from typing import Any, ClassVar, Literal, get_args, get_origin
@@ -176,6 +176,27 @@ class Candidates:
         """The scores of the rows that count, NaN elsewhere: what weights and pairs are made of."""
         return torch.where(self.counted, self.score, torch.nan)
 
+    @property
+    def tokens(self) -> Bool[Tensor, "N T"]:
+        """Tokens that count: under the mask, of rows that count."""
+        return self.mask & self.counted[:, None]
+
+    @property
+    def old(self) -> Float[Tensor, "N T"]:
+        """`logp_old`, or the policy's own log-probabilities, detached, where it has not moved: the ratio is then 1."""
+        return self.logp.detach() if self.logp_old is None else self.logp_old
+
+    @property
+    def prepared_weight(self) -> Float[Tensor, "N *T"]:
+        """`weight`, which `Objective.prepare` fills in."""
+        assert self.weight is not None, "call objective(objective.prepare(c))"
+        return self.weight
+
+    def weighted(self, rule: Callable[[Tensor, Tensor], Tensor]) -> "Candidates":
+        """The step with the weights that `rule` gives the scores that count, group by group; one a row."""
+        weight = rule(self.counted_score, self.group)
+        return replace(self.whole_step(), weight=weight[:, None].to(self.logp.dtype))
+
     def whole_step(self) -> "Candidates":
         """The same rows with `totals` filled in; unchanged if they already are."""
         if self.totals is not None:
@@ -212,8 +233,7 @@ class Candidates:
 
     def token_mean(self, value: Float[Tensor, "N T"]) -> Float[Tensor, ""]:
         """Mean over all tokens of the step."""
-        kept = self.mask & self.counted[:, None]
-        return torch.where(kept, value, 0.0).sum() / max(self._totals.tokens, 1)
+        return torch.where(self.tokens, value, 0.0).sum() / max(self._totals.tokens, 1)
 
     def completion_mean(self, value: Float[Tensor, "N *T"]) -> Float[Tensor, ""]:
         """Mean over the step's completions; of each row's mean over its tokens if `value` is `[N, T]`."""
@@ -224,7 +244,7 @@ class Candidates:
     def constant_mean(self, value: Float[Tensor, "N T"], length: int | None = None) -> Float[Tensor, ""]:
         """Sum over tokens / (completions x length); `length=None` takes the step's longest row."""
         denominator = self._totals.completions * (length or self._totals.longest)
-        return torch.where(self.mask & self.counted[:, None], value, 0.0).sum() / max(denominator, 1)
+        return torch.where(self.tokens, value, 0.0).sum() / max(denominator, 1)
 
     def pair_mean(self, value: Float[Tensor, "M"], better: Int[Tensor, "M"]) -> Float[Tensor, ""]:
         """Mean over each group's pairs, then over the step's groups that have one; `better` as from `pairs()`."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groupwise.candidates import Candidates
 from groupwise.errors import ConfigError, DataError
 from groupwise.objectives import DPO
-from objectives.plain import SEEDS, SIZES, Row, loss_of, mean_over_pairs, nls, some
+from objectives.plain import SEEDS, SIZES, Row, loss_of, mean_over_pairs, nls, normalized, some
 from objectives.plain import step as any_step
 
 
@@ -28,15 +28,6 @@ def step(seed: int, sizes: list[int], tokens: int = 4) -> Candidates:
         score=torch.randint(3, (rows,), generator=draw).double(),
         logp_ref=-logp.abs() + noise,
     )
-
-
-def normalized(total: float, tokens: int, length: str, alpha: float) -> float:
-    return {
-        "sum": total,
-        "mean": total / tokens,
-        "power": total / tokens**alpha,
-        "linear": total - alpha * tokens,
-    }[length]
 
 
 def dpo_loop(c: Candidates, beta: float, e: float, length: str = "sum", alpha: float = 1.0) -> float:

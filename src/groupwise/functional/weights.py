@@ -4,6 +4,8 @@ Legend: N rows. `score` and the result are `Float[Tensor, "N"]`, `group` `Int[Te
 score ("could not be judged") is in no statistic and gets weight 0.
 """
 
+from typing import Literal
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -20,6 +22,9 @@ from groupwise.functional.groups import (
     members,
     pairs,
 )
+
+Advantage = Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"]
+"""Weights of scores alone, by the names of their functions: what a method of the GRPO family may choose from."""
 
 
 def _only_signal(weight: Float[Tensor, "N"], score: Float[Tensor, "N"], group: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
@@ -142,7 +147,7 @@ def plackett_luce(
     beta: float = 1.0,
 ) -> Float[Tensor, "N"]:
     """beta times the gradient of `plackett_luce_log_likelihood` with respect to each row's strength S_i."""
-    rows, log_chance, stage = _choices(score, group, strength, top)
+    rows, _, log_chance, stage = _choices(score, group, strength, top)
     chance = torch.where(stage[:, None], log_chance.exp(), 0.0)
     weight = stage.to(strength.dtype).index_add(0, rows.flatten(), -chance.flatten())
     return _only_signal(beta * weight, score, group)
@@ -158,15 +163,17 @@ def plackett_luce_log_likelihood(
     Ties by Breslow: each of them is chosen from the whole tie and what is below. A group's worst rows make
     no choice (0), nor do rows with `top` or more better ones. Not detached.
     """
-    rows, log_chance, stage = _choices(score, group, strength, top)
-    own = rows == torch.arange(len(score), device=score.device)[:, None]
-    return torch.where(own & members(group)[1] & stage[:, None], log_chance, 0.0).sum(-1)
+    rows, open_to, log_chance, stage = _choices(score, group, strength, top)
+    own = open_to & (rows == torch.arange(len(score), device=score.device)[:, None])
+    return torch.where(own & stage[:, None], log_chance, 0.0).sum(-1)
 
 
 def _choices(
     score: Float[Tensor, "N"], group: Int[Tensor, "N"], strength: Float[Tensor, "N"], top: int | None
-) -> tuple[Int[Tensor, "N K"], Float[Tensor, "N K"], Bool[Tensor, "N"]]:
-    """For each row's choice: the rows of its group, the log of each one's chance, and whether it is a choice."""
+) -> tuple[Int[Tensor, "N K"], Bool[Tensor, "N K"], Float[Tensor, "N K"], Bool[Tensor, "N"]]:
+    """For each row's choice: the rows of its group, which are open to it, the log of each one's chance, and whether
+    it is a choice.
+    """
     rows, there = members(group)
     open_to = there & (score[rows] <= score[:, None])
     none = torch.finfo(strength.dtype).min / 4  # finite, so that the gradient of what is not chosen is 0 and not NaN
@@ -175,7 +182,7 @@ def _choices(
     stage = judged(score) & (score > -group_max(-score, group))
     if top is not None:
         stage &= _places(score, group)[0] < top
-    return rows, log_chance, stage
+    return rows, open_to, log_chance, stage
 
 
 def listwise(score: Float[Tensor, "N"], group: Int[Tensor, "N"], strength: Float[Tensor, "N"]) -> Float[Tensor, "N"]:

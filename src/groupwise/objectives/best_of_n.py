@@ -1,6 +1,7 @@
 """Best of n: fine-tuning on the best of a group's candidates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from groupwise.candidates import Candidates, Loss, Mean, Objective
 from groupwise.errors import ConfigError
@@ -25,12 +26,9 @@ class BestOfN(Objective):
             raise ConfigError(f"best_of_n.k = {self.k}, must be 1 or more")
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
-        weight = weights.top_k(c.counted_score, c.group, k=self.k)
-        return replace(c, weight=weight[:, None].to(c.logp.dtype))
+        return c.weighted(partial(weights.top_k, k=self.k))
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
         nll = -sequence_mean(c.logp, c.mask)
-        weight = c.weight[:, 0]
+        weight = c.prepared_weight[:, 0]
         return Loss(c.paired_mean(weight * nll), {"nll": Mean.of(nll, weight > 0)})

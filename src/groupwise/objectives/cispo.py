@@ -1,6 +1,6 @@
 """CISPO: the importance weight is capped, the token's gradient is kept."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
@@ -18,7 +18,7 @@ class CISPO(Objective):
 
     cap: float = 5.0  # highest importance weight, 1 + the paper's eps_high
     # how scores become weights
-    advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
+    advantage: weights.Advantage = "standardized"
     per: Literal["token", "completion"] = "token"  # what counts the same in the mean; the paper: every token
 
     def __post_init__(self) -> None:
@@ -30,15 +30,12 @@ class CISPO(Objective):
         return Need.OLD
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
-        weight = getattr(weights, self.advantage)(c.counted_score, c.group)
-        return replace(c, weight=weight[:, None].to(c.logp.dtype))
+        return c.weighted(getattr(weights, self.advantage))
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        old = c.logp.detach() if c.logp_old is None else c.logp_old
-        term, took = surrogates.capped(c.logp, old, c.weight, cap=self.cap)
+        weight, old = c.prepared_weight, c.old
+        term, took = surrogates.capped(c.logp, old, weight, cap=self.cap)
         mean = c.token_mean if self.per == "token" else c.completion_mean
-        tokens = c.mask & c.counted[:, None]
+        tokens = c.tokens
         stats = {"capped": Mean.of(took, tokens), "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens)}
         return Loss(-mean(term), stats)

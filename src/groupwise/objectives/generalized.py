@@ -1,7 +1,7 @@
 """The generalised form: any weights, on any surrogate, with a pull toward the reference."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -85,15 +85,11 @@ class Generalized(Objective):
         return (Need.REF if reads_ref else Need.NONE) | (Need.OLD if reads_old else Need.NONE)
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
-        if self.weights in OF_STRENGTH:
-            return c
-        return replace(c, weight=self._of_scores(c.counted_score, c.group)[:, None].to(c.logp.dtype))
+        return c.whole_step() if self.weights in OF_STRENGTH else c.weighted(self._of_scores)
 
     def __call__(self, c: Candidates) -> Loss:
-        weight = self._of_strength(c) if self.weights in OF_STRENGTH else c.weight
-        assert weight is not None, "call objective(objective.prepare(c))"
-        tokens = c.mask & c.counted[:, None]
+        weight = self._of_strength(c) if self.weights in OF_STRENGTH else c.prepared_weight
+        tokens = c.tokens
         stats = {"weight": Mean.of(weight.abs(), tokens)}
         term = surrogates.log_prob(c.logp, weight)
         if self.surrogate == "clipped":
@@ -125,9 +121,7 @@ class Generalized(Objective):
         return rule(c.counted_score, c.group, strength, beta=self.beta)[:, None]
 
     def _anchor(self, c: Candidates) -> Tensor:
-        if self.anchor == "reference":
-            return c.require("logp_ref", "generalized")
-        return c.logp.detach() if c.logp_old is None else c.logp_old
+        return c.require("logp_ref", "generalized") if self.anchor == "reference" else c.old
 
     def _mean(self, c: Candidates, term: Tensor) -> Tensor:
         if self.per == "token":

@@ -35,7 +35,7 @@ class GRPO(Objective):
     kl_coef: float = 0.0  # strength of the pull to the reference; 0 needs no reference model
     kl: Literal["k1", "k2", "k3"] = "k3"  # KL estimator; k1 has no expected gradient as a loss
     # how scores become weights
-    advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
+    advantage: weights.Advantage = "standardized"
     ddof: int = 1  # standard deviation over K - ddof
     per: Literal["completion", "token", "constant"] = "completion"  # what counts the same in the mean
     process: bool = False  # rewards of steps instead of one of the whole answer
@@ -64,10 +64,9 @@ class GRPO(Objective):
         return Need.OLD | (Need.REF if self.kl_coef else Need.NONE)
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
         if self.process:
-            return replace(c, weight=self._of_steps(c))
-        return replace(c, weight=self._weights(c.counted_score, c.group)[:, None].to(c.logp.dtype))
+            return replace(c.whole_step(), weight=self._of_steps(c))
+        return c.weighted(self._weights)
 
     def _of_steps(self, c: Candidates) -> Tensor:
         """The steps' rewards against all steps of the group; a token has those of the steps that end at or after it."""
@@ -77,16 +76,15 @@ class GRPO(Objective):
                 "grpo.process = True reads the rewards of steps, and there are none: the reward must return "
                 '{"steps": [(where a step ends in the text, its reward), ...]}'
             )
-        ends = ~score.isnan() & c.mask & c.counted[:, None]
+        ends = ~score.isnan() & c.tokens
         group = c.group[:, None].expand_as(score)[ends]
         weight = torch.zeros_like(score).masked_scatter(ends, self._weights(score[ends], group))
         return torch.where(c.mask, returns.from_steps(weight), 0.0).to(c.logp.dtype)
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        old = c.logp.detach() if c.logp_old is None else c.logp_old
-        term, took = surrogates.clipped(c.logp, old, c.weight, low=self.clip_low, high=self.clip_high)
-        tokens = c.mask & c.counted[:, None]
+        weight, old = c.prepared_weight, c.old
+        term, took = surrogates.clipped(c.logp, old, weight, low=self.clip_low, high=self.clip_high)
+        tokens = c.tokens
         stats = {"clip_fraction": Mean.of(took, tokens), "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens)}
         loss = -term
         if self.kl_coef:

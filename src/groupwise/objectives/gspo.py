@@ -1,7 +1,6 @@
 """Group sequence policy optimisation: GRPO with one ratio a response."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
 from groupwise.functional import surrogates, weights
@@ -20,7 +19,7 @@ class GSPO(Objective):
     clip_low: float = 3e-4  # the ratio is held above 1 - clip_low for worse-than-average answers
     clip_high: float = 4e-4  # and below 1 + clip_high for better ones
     # how scores become weights
-    advantage: Literal["standardized", "batch_standardized", "ranked", "centered", "leave_one_out"] = "standardized"
+    advantage: weights.Advantage = "standardized"
 
     def __post_init__(self) -> None:
         Objective.__post_init__(self)
@@ -31,14 +30,11 @@ class GSPO(Objective):
         return Need.OLD
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
-        weight = getattr(weights, self.advantage)(c.counted_score, c.group)
-        return replace(c, weight=weight[:, None].to(c.logp.dtype))
+        return c.weighted(getattr(weights, self.advantage))
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        old = c.logp.detach() if c.logp_old is None else c.logp_old
+        weight, old = c.prepared_weight, c.old
         ratio = surrogates.sequence_ratio(c.logp, old, c.mask)
-        term, took = surrogates.clipped_ratio(ratio, c.weight, low=self.clip_low, high=self.clip_high)
-        tokens = c.mask & c.counted[:, None]
+        term, took = surrogates.clipped_ratio(ratio, weight, low=self.clip_low, high=self.clip_high)
+        tokens = c.tokens
         return Loss(-c.completion_mean(term), {"clip_fraction": Mean.of(took, tokens), "ratio": Mean.of(ratio, tokens)})

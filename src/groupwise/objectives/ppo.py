@@ -54,11 +54,10 @@ class PPO(Objective):
 
     def prepare(self, c: Candidates) -> Candidates:
         c = c.whole_step()
-        tokens = c.mask & c.counted[:, None]
+        tokens = c.tokens
         reward = returns.at_last_token(c.counted_score.nan_to_num(nan=0.0), c.mask).to(c.logp.dtype)
         if self.kl_coef:
-            old = c.logp if c.logp_old is None else c.logp_old
-            reward = reward - self.kl_coef * divergences.k1(old, c.require("logp_ref", "ppo"))
+            reward = reward - self.kl_coef * divergences.k1(c.old, c.require("logp_ref", "ppo"))
         value = c.require("value_old", "ppo")
         weight, target = returns.gae(reward, value, tokens, gamma=self.gamma, lam=self.lam)
         if self.whiten:
@@ -66,16 +65,15 @@ class PPO(Objective):
         return replace(c, weight=weight.detach(), value_target=target.detach())
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        old = c.logp.detach() if c.logp_old is None else c.logp_old
-        term, took = surrogates.clipped(c.logp, old, c.weight, low=self.clip_low, high=self.clip_high)
+        weight, old = c.prepared_weight, c.old
+        term, took = surrogates.clipped(c.logp, old, weight, low=self.clip_low, high=self.clip_high)
         value, before, target = (c.require(name, "ppo") for name in ("value", "value_old", "value_target"))
         error = (value - target) ** 2
         if self.value_clip is not None:
             held = before + (value - before).clamp(-self.value_clip, self.value_clip)
             error = torch.maximum(error, (held - target) ** 2)
         mean = c.token_mean if self.per == "token" else c.completion_mean
-        tokens = c.mask & c.counted[:, None]
+        tokens = c.tokens
         stats = {
             "clip_fraction": Mean.of(took, tokens),
             "ratio": Mean.of(surrogates.ratio(c.logp, old), tokens),

@@ -43,10 +43,10 @@ class Reinforce(Objective):
             kl = divergences.k1(c.logp, c.require("logp_ref", "reinforce")).detach()
             weight = weight - self.kl_coef * returns.from_steps(kl)
         if self.whiten:
-            weight = returns.whiten(weight, c.mask & c.counted[:, None])
+            weight = returns.whiten(weight, c.tokens)
         return replace(c, weight=weight)
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        term: Tensor = surrogates.log_prob(c.logp, c.weight).sum(-1)
-        return Loss(-c.completion_mean(term), {"weight": Mean.of(c.weight, c.mask & c.counted[:, None])})
+        weight = c.prepared_weight
+        term: Tensor = surrogates.log_prob(c.logp, weight).sum(-1)
+        return Loss(-c.completion_mean(term), {"weight": Mean.of(weight, c.tokens)})

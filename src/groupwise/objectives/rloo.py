@@ -1,6 +1,6 @@
 """REINFORCE leave-one-out: each candidate against the mean of the others."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
 from groupwise.functional import divergences, surrogates, weights
@@ -30,17 +30,14 @@ class RLOO(Objective):
         return Need.OLD | (Need.REF | Need.CURRENT if self.kl_coef else Need.NONE)
 
     def prepare(self, c: Candidates) -> Candidates:
-        c = c.whole_step()
-        score = c.counted_score
-        if self.kl_coef:
-            kl = sequence_sum(divergences.k1(c.logp, c.require("logp_ref", "rloo")), c.mask).detach()
-            score = score - self.kl_coef * kl
-        return replace(c, weight=weights.leave_one_out(score, c.group)[:, None].to(c.logp.dtype))
+        if not self.kl_coef:
+            return c.weighted(weights.leave_one_out)
+        kl = sequence_sum(divergences.k1(c.logp, c.require("logp_ref", "rloo")), c.mask).detach()
+        return c.weighted(lambda score, group: weights.leave_one_out(score - self.kl_coef * kl, group))
 
     def __call__(self, c: Candidates) -> Loss:
-        assert c.weight is not None, "call objective(objective.prepare(c))"
-        old = c.logp.detach() if c.logp_old is None else c.logp_old
+        weight, old = c.prepared_weight, c.old
         ratio = surrogates.ratio(sequence_sum(c.logp, c.mask), sequence_sum(old, c.mask))
-        term, took = surrogates.clipped_ratio(ratio, c.weight[:, 0], low=self.clip_low, high=self.clip_high)
+        term, took = surrogates.clipped_ratio(ratio, weight[:, 0], low=self.clip_low, high=self.clip_high)
         stats = {"clip_fraction": Mean.of(took, c.counted), "ratio": Mean.of(ratio, c.counted)}
         return Loss(-c.completion_mean(term), stats)

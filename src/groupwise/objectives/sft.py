@@ -22,5 +22,5 @@ class SFT(Objective):
 
     def __call__(self, c: Candidates) -> Loss:
         mean = c.token_mean if self.per == "token" else c.completion_mean
-        stats = {"nll": Mean.of(-c.logp, c.mask & c.counted[:, None])}
+        stats = {"nll": Mean.of(-c.logp, c.tokens)}
         return Loss(mean(-c.logp), stats)
