@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "groupwise"
-LEAVES = {"errors", "registry", "config"}  # helpers that anyone may use but what they stand on
+LEAVES = {"errors", "registry", "config", "user_module"}  # helpers that anyone may use but what they stand on
 BELOW_LEAVES = {"functional", "errors", "candidates"}
 
 ARROWS = {
     "functional": set(),
     "errors": set(),
     "candidates": {"functional", "errors"},
+    "user_module": set(),
     "registry": {"candidates"},  # names to objects: it must know what an objective is
     "config": {"candidates"},
     "objectives": {"candidates", "functional"},
@@ -30,7 +31,7 @@ ARROWS = {
     "evaluate": {"candidates", "data", "models", "engines", "rewards", "runs"},
     "advise": {"candidates", "data", "models", "engines", "rewards", "evaluate", "runs"},
     "dashboard": {"runs"},
-    "recipe": {"candidates", "data", "engines", "models", "train"},  # every part's settings
+    "recipe": {"candidates", "data", "engines", "models", "rewards", "train"},  # every part's settings
     "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
     "stages": {"recipe", "runs"},  # a recipe of recipes
     "compare": {"recipe", "runner", "candidates", "data", "models", "engines", "evaluate", "runs", "train"},

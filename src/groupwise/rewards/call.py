@@ -1,10 +1,12 @@
 """Call a reward and hold it to its contract, sample by sample."""
 
+import asyncio
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 from groupwise.errors import MissingExtra, RewardError
@@ -12,7 +14,8 @@ from groupwise.errors import MissingExtra, RewardError
 Row = Mapping[str, Any]
 Scored = float | None | Mapping[str, Any]
 Reward = Callable[[Any, Any], Any]
-"""`(row, text) -> Scored`; with an attribute `batched = True`: `(rows, texts) -> Sequence[Scored]`."""
+"""`(row, text) -> Scored`, also `async`. With an attribute `batched = True`: `(rows, texts) -> Sequence[Scored]`;
+with `grouped = True`: `(row, texts) -> Sequence[Scored]`, all candidates of one prompt at once."""
 
 LARGEST = 3.4028234e38  # scores are computed with in float32
 OnError = Literal["stop", "unjudged"]
@@ -26,6 +29,7 @@ class Judgement:
     parts: Mapping[str, float] = field(default_factory=dict)
     steps: tuple[tuple[int, float], ...] = ()  # of a process reward: (characters of the text to the step's end, reward)
     error: str = ""  # why there is no score, if the reward failed and the run goes on
+    lost: str = ""  # why there is no score, if judging it took too long, too much memory, or its process's life
 
 
 def score_group(reward: Reward, row: Row, texts: Sequence[str], *, on_error: OnError = "stop") -> list[Judgement]:
@@ -41,11 +45,16 @@ def score_batch(
     A reward that raises, or returns anything but a finite number, None or named finite numbers, fails:
     with on_error="stop" a RewardError shows the sample; with "unjudged" the sample gets no score, and its
     `Judgement.error` says why. A package that is not installed (MissingExtra) always stops.
-    Each call gets a copy of its row: what it changes there, no other call sees.
+    Each call gets a copy of its row: what it changes there, no other call sees. An `async` reward judges all texts at
+    the same time. For a grouped one, neighbours with one and the same row are a group.
     """
     assert len(rows) == len(texts), f"{len(rows)} rows for {len(texts)} texts"
+    if getattr(reward, "grouped", False) is True:
+        return _score_groups(reward, rows, texts, on_error)
     if getattr(reward, "batched", False) is True:
         return _score_at_once(reward, rows, texts, on_error)
+    if is_async(reward):
+        return asyncio.run(score_async(reward, rows, texts, on_error=on_error))
     judgements = []
     for row, text in zip(rows, texts, strict=True):
         try:
@@ -61,6 +70,53 @@ def reward_name(reward: Reward) -> str:
     """What messages call a reward: its function's or class's name."""
     inner = getattr(reward, "func", reward)  # functools.partial
     return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def is_async(reward: Reward) -> bool:
+    """Whether a call gives something to wait for."""
+    inner = getattr(reward, "func", reward)
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004  # the method itself is looked at
+
+
+async def score_async(
+    reward: Reward, rows: Sequence[Row], texts: Sequence[str], *, on_error: OnError, limit_s: float | None = None
+) -> list[Judgement]:
+    """Judge all texts at the same time with a reward that is `async`; each may take `limit_s` seconds."""
+
+    async def one(row: Row, text: str) -> Judgement:
+        try:
+            async with asyncio.timeout(limit_s) as clock:
+                return _judgement(reward, await reward(dict(row), text))
+        except TimeoutError as error:
+            if clock.expired():
+                return Judgement(score=None, lost=f"took longer than {limit_s:g} s")
+            return _failed(reward, error, row, text, on_error)
+        except MissingExtra:
+            raise
+        except (Exception, SystemExit) as error:
+            return _failed(reward, error, row, text, on_error)
+
+    return list(await asyncio.gather(*map(one, rows, texts)))
+
+
+def failure(judgement: Judgement, row: Row, text: str) -> RewardError:
+    """The error that stops a run for a judgement that failed: what went wrong, and the sample."""
+    return RewardError(
+        f"{judgement.error}\n  row: {_shown(dict(row))}\n  text: {_shown(text)}\n{_WAY_OUT}",
+    )
+
+
+def _score_groups(reward: Reward, rows: Sequence[Row], texts: Sequence[str], on_error: OnError) -> list[Judgement]:
+    judgements: list[Judgement] = []
+    for _, members in groupby(range(len(rows)), key=lambda i: id(rows[i])):
+        own = list(members)
+
+        def whole(_: Any, asked: Sequence[str], row: Row = rows[own[0]]) -> Any:
+            return reward(dict(row), asked)
+
+        whole.__name__ = reward_name(reward)
+        judgements += _score_at_once(whole, [rows[i] for i in own], [texts[i] for i in own], on_error)
+    return judgements
 
 
 def _score_at_once(reward: Reward, rows: Sequence[Row], texts: Sequence[str], on_error: OnError) -> list[Judgement]:
@@ -145,14 +201,18 @@ def _number(value: Any, what: str) -> float:
 
 
 def _failed(reward: Reward, error: BaseException, row: Row, text: str, on_error: OnError, *, of: int = 1) -> Judgement:
+    if isinstance(error, MemoryError):
+        return Judgement(score=None, lost="ran out of memory")
     said = str(error) if isinstance(error, RewardError) else f"raised {type(error).__name__}: {error}"
     if on_error == "unjudged":
         return Judgement(score=None, error=f"reward `{reward_name(reward)}` {said}")
     first = f", the first of {of}" if of > 1 else ""
     raise RewardError(
-        f"reward `{reward_name(reward)}` {said}\n  row: {_shown(dict(row))}\n  text{first}: {_shown(text)}\n"
-        'To count such samples as unjudged and go on, set on_error="unjudged".'
+        f"reward `{reward_name(reward)}` {said}\n  row: {_shown(dict(row))}\n  text{first}: {_shown(text)}\n{_WAY_OUT}"
     ) from error
+
+
+_WAY_OUT = 'To count such samples as unjudged and go on, set on_error="unjudged".'
 
 
 def _shown(value: Any, limit: int = 400) -> str:

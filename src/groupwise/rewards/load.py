@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from groupwise.config import build
 from groupwise.errors import ConfigError, GroupwiseError, did_you_mean
-from groupwise.registry import user_module
 from groupwise.rewards.call import Reward
 from groupwise.rewards.exact_answer import ExactAnswer
 from groupwise.rewards.length import Length
 from groupwise.rewards.model import Model
 from groupwise.rewards.reasoning_gym import ReasoningGym
 from groupwise.rewards.sentiment import Sentiment
+from groupwise.user_module import user_module
 
 REWARDS: Mapping[str, type] = {
     "exact_answer": ExactAnswer,
