@@ -18,6 +18,7 @@ from groupwise.evaluate.sampled import Sampled, evaluate_sampled
 from groupwise.models.policy import Policy
 from groupwise.models.reference import FrozenReference
 from groupwise.recipe import EvaluateConfig, Recipe, RewardConfig, recipe_of, resolved
+from groupwise.rewards.harness import HarnessConfig
 from groupwise.runner import TINY, Runner, check_recipe, check_room, load_prompts, make_renderer, make_scorer
 from groupwise.runs import atomic, lock
 from groupwise.runs.read import read_settings
@@ -26,7 +27,7 @@ from groupwise.train.distributed import join_world
 from groupwise.train.report import StepReport
 
 SETTINGS = "compare.yaml"
-JUDGING = ("evaluate", "sampling", "reward")  # sections that say how held-out samples are drawn and judged
+JUDGING = ("evaluate", "sampling", "reward", "rewards")  # sections that say how held-out samples are drawn and judged
 SEED = 0  # of the held-out prompts and samples: the same for every method and every seed of training
 
 
@@ -39,6 +40,7 @@ class Comparison:
     evaluate: EvaluateConfig
     sampling: Sampling  # of the held-out samples
     reward: RewardConfig  # that judges them
+    rewards: HarnessConfig  # how it is run
     judged_as: str | None  # the recipe that says so
     unused: tuple[str, ...]  # recipes whose own `evaluate` says something else
 
@@ -65,8 +67,8 @@ def comparison_of(
 ) -> Comparison:
     """A comparison of recipes' plain values by their names, all of their settings checked.
 
-    All are judged as the first recipe that samples says, by its `evaluate`, `sampling` and `reward`. Overrides are
-    dotted and hold for every recipe, but for those of these three sections where a recipe learns from given
+    All are judged as the first recipe that samples says, by its `evaluate`, `sampling`, `reward` and `rewards`.
+    Overrides are dotted and hold for every recipe, but for those of these sections where a recipe learns from given
     responses. `tokens` ends each run after the step in which it has computed so many, however many steps that takes.
     """
     if not recipes or not seeds or len({*seeds}) < len(seeds):
@@ -94,6 +96,7 @@ def comparison_of(
         evaluate=evaluate,
         sampling=sampling,
         reward=reward,
+        rewards=config.build(HarnessConfig, config.override(judge, judging).get("rewards") or {}, "rewards"),
         judged_as=first,
         unused=tuple(name for name, given in own.items() if given != evaluate),
     )
@@ -110,7 +113,7 @@ class Start:
         self.prompts = load_prompts(evaluate.data, renderer, SEED)
         check_room(policy, ((p.origin, len(p.prompt_ids) + sampling.max_new_tokens) for p in self.prompts))
         self.cut = renderer.truncated
-        self.scorer, self.sampling = make_scorer(comparison.reward), sampling
+        self.scorer, self.sampling = make_scorer(comparison.reward, comparison.rewards), sampling
         self.reference = FrozenReference(policy)
         self.found = self.measure(policy)
 
@@ -190,7 +193,7 @@ class Comparer:
         self.comparison, self.directory = comparison, Path(directory)
         if join_world().size > 1:
             raise ConfigError("a comparison is trained by one process: call it without torchrun")
-        make_scorer(comparison.reward)
+        make_scorer(comparison.reward, comparison.rewards)
         for name in comparison.methods:
             with _naming(name):
                 check_recipe(comparison.recipe(name, comparison.seeds[0]))

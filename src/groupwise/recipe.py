@@ -15,6 +15,7 @@ from groupwise.errors import ConfigError, did_you_mean
 from groupwise.models.reference import ReferenceUpdate
 from groupwise.models.trained import LoraConfig
 from groupwise.registry import find_objective, objective_names
+from groupwise.rewards.harness import HarnessConfig
 from groupwise.train.loop import TrainConfig
 from groupwise.train.optim import OptimizerConfig
 
@@ -92,6 +93,7 @@ class RewardConfig:
     name: str  # a built-in's name, or file.py:function, or package.module:name
     settings: Mapping[str, Any] = field(default_factory=dict)  # its fields
     on_error: Literal["stop", "unjudged"] = "stop"  # when it raises: stop and show the sample, or leave it out
+    gold: str | None = None  # a column whose text must score high; null: what the reward itself says is right
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +125,7 @@ class Recipe:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     sampling: Sampling | None = None  # for data that holds prompts
     reward: RewardConfig | None = None  # likewise
+    rewards: HarnessConfig = field(default_factory=HarnessConfig)  # how they are run: processes, limits
     evaluate: EvaluateConfig | None = None
 
     def __post_init__(self) -> None:

@@ -16,9 +16,9 @@ from groupwise.data.render import Renderer
 from groupwise.data.rows import read_row
 from groupwise.data.tasks import task_rows
 from groupwise.engines.local import LocalEngine
-from groupwise.errors import ConfigError, DataError
+from groupwise.errors import ConfigError, DataError, RewardError
 from groupwise.evaluate.held_out import evaluate_held_out
-from groupwise.evaluate.sampled import Sampled, Scorer, evaluate_sampled
+from groupwise.evaluate.sampled import Sampled, evaluate_sampled
 from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 from groupwise.models.reference import AdapterOff, FrozenReference, Reference
@@ -27,7 +27,8 @@ from groupwise.models.scalar import ScalarModel
 from groupwise.models.tiny import make_tiny
 from groupwise.models.trained import Trained
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, resolved
-from groupwise.rewards import load_reward, score_batch
+from groupwise.rewards.harness import HarnessConfig, Judge, make_judge
+from groupwise.rewards.working import ROWS, check_reward
 from groupwise.runs.schema import BASE
 from groupwise.runs.write import Run
 from groupwise.sources.offline import OfflineSource
@@ -48,9 +49,9 @@ class Runner:
         self.world = join_world()
         torch.manual_seed(recipe.train.seed)
         self.objective: Objective = recipe.build_objective()
-        self.scorer = make_scorer(recipe.reward) if recipe.reward else None
-        judge = recipe.evaluate.reward if recipe.evaluate else None
-        self.judge = make_scorer(judge) if judge else self.scorer
+        self.judge = make_scorer(recipe.reward, recipe.rewards) if recipe.reward else None
+        other = recipe.evaluate.reward if recipe.evaluate else None
+        self.heldout_judge = make_scorer(other, recipe.rewards) if other else self.judge
         self.run = self._open(resume, overwrite)
         try:
             self._load()
@@ -78,6 +79,7 @@ class Runner:
         self.source = self._source(renderer)
         self.heldout = self._heldout()
         self._note(renderer)
+        self._check_reward()
         if self.world.size > 1:
             for model in (self.policy, getattr(self.policy, "critic", None)):
                 if model is not None:
@@ -128,10 +130,12 @@ class Runner:
         if sampling is None:
             groups: Any = self.heldout
             return evaluate_held_out(policy, self.objective, groups, reference=self.reference)
-        assert self.judge is not None
+        assert self.heldout_judge is not None
         prompts: Any = self.heldout
         sampling = replace(sampling, k=evaluation.samples, temperature=evaluation.temperature)
-        found: Sampled = evaluate_sampled(policy, prompts, self.judge, sampling=sampling, reference=self.reference)
+        found: Sampled = evaluate_sampled(
+            policy, prompts, self.heldout_judge, sampling=sampling, reference=self.reference
+        )
         return found.metrics()
 
     def save_model(self) -> None:
@@ -192,11 +196,11 @@ class Runner:
         if recipe.sampling is None:
             groups = self._groups(recipe.data, renderer, recipe.train.seed)
             return OfflineSource(groups, groups_per_step=recipe.train.groups_per_step, seed=recipe.train.seed)
-        assert self.scorer is not None
+        assert self.judge is not None
         return OnlineSource(
             self._prompts(recipe.data, renderer, recipe.train.seed),
             LocalEngine(self.policy if self.world.size == 1 else self._fresh_policy()),
-            self.scorer,
+            self.judge,
             sampling=recipe.sampling,
             groups_per_step=recipe.train.groups_per_step,
             seed=recipe.train.seed,
@@ -258,6 +262,25 @@ class Runner:
             self.run.event(0, "warmup", f"{said}: the learning rate does not reach optimizer.learning_rate")
         self._note_rendered("data", renderer)
 
+    def _check_reward(self) -> None:
+        """The rows' right answers must score high, and those of other rows low, before anything learns from it."""
+        reward, config = self.recipe.reward, self.recipe.rewards
+        if reward is None or config.check == "off" or self.run.step or not self.world.leads:
+            return
+        assert isinstance(self.source, OnlineSource)
+        rows = [prompt.row for prompt in self.source.prompts[:ROWS]]
+        found = check_reward(reward.name, reward.settings, rows, config=config, column=reward.gold)
+        if found is None:
+            return
+        self.run.event(0, "reward", f"reward `{reward.name}`: {found}", level="info" if found.works else "warning")
+        if not found.works and config.check == "stop":
+            example = next((e for e in [*found.misses, *found.fools]), None)
+            shown = f"\n  row: {dict(example.row)!r:.400}\n  text: {example.text!r:.400}" if example else ""
+            raise RewardError(
+                f"reward `{reward.name}` does not tell right answers from wrong ones: {found}{shown}\n"
+                "Mend the reward or the rows' answers, or set rewards.check: warn to train all the same."
+            )
+
     def _note_joined(self, joined: Aggregated) -> None:
         if self.world.leads and not self.run.step:
             self.run.event(0, "annotators", str(joined), level="warning" if joined.ties else "info")
@@ -286,9 +309,9 @@ def make_renderer(policy: Trained, data: DataConfig) -> Renderer:
     )
 
 
-def make_scorer(reward: RewardConfig) -> Scorer:
-    """The reward behind its contract."""
-    return partial(score_batch, load_reward(reward.name, **reward.settings), on_error=reward.on_error)
+def make_scorer(reward: RewardConfig, config: HarnessConfig | None = None) -> Judge:
+    """The reward behind its contract, and behind what it is run in."""
+    return make_judge(reward.name, reward.settings, config=config, on_error=reward.on_error)
 
 
 def load_prompts(data: DataConfig, renderer: Renderer, seed: int) -> list[PromptRow]:

@@ -34,7 +34,7 @@ ARROWS = {
     "recipe": {"candidates", "data", "engines", "models", "rewards", "train"},  # every part's settings
     "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
     "stages": {"recipe", "runs"},  # a recipe of recipes
-    "compare": {"recipe", "runner", "candidates", "data", "models", "engines", "evaluate", "runs", "train"},
+    "compare": {"recipe", "runner", "candidates", "data", "models", "engines", "evaluate", "rewards", "runs", "train"},
     "pipeline": {"stages", "recipe", "runner", "runs", "train"},  # stages are runs; ranks wait between them
 }
 TOP = {"cli", "demo", "__main__"}  # parsing and printing: may import everything below

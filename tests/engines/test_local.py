@@ -236,13 +236,15 @@ def test_filters_renormalise_and_never_leave_the_kept_tokens(sampling, llama):
                 assert logprob == pytest.approx(want.item(), abs=1e-6)
 
 
-def test_groups_come_as_they_finish(llama):
+@pytest.mark.parametrize("max_rows", [2, 64])
+def test_groups_are_told_of_as_they_finish(llama, max_rows):
     sampling = Sampling(k=2, max_new_tokens=6)
-    engine = engine_of(llama, max_rows=2)
-    streamed = dict(engine.stream(PROMPTS, sampling, seeds=SEEDS))
-    assert [streamed[i] for i in range(4)] == engine.generate(PROMPTS, sampling, seeds=SEEDS)
-    i, _ = next(engine.stream(PROMPTS, sampling, seeds=SEEDS))
-    assert i == 3  # the shortest prompt first
+    engine = engine_of(llama, max_rows=max_rows)
+    told = []
+    groups = engine.generate(PROMPTS, sampling, seeds=SEEDS, done=lambda i, found: told.append((i, found)))
+    assert [found for _, found in sorted(told, key=lambda one: one[0])] == groups
+    ends = [max(len(completion.token_ids) for completion in found) for _, found in told]
+    assert ends == sorted(ends) or max_rows == 2  # within one wave the first to end is the first told of
     assert engine.generate([], sampling, seeds=[]) == []
 
 

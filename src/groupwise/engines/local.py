@@ -4,7 +4,8 @@ A prompt is computed once for all its candidates, finished rows leave the batch,
 tokens are a function of its own seed: they do not depend on what else is being sampled.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,6 +17,7 @@ from groupwise.errors import ModelError
 from groupwise.models.load import end_token_ids
 from groupwise.models.policy import Policy
 
+Done = Callable[[int, tuple[Completion, ...]], object]
 LEAVE_AT = 0.85  # finished rows leave once this share or less is still running: a copy of the cache each time
 
 
@@ -46,21 +48,22 @@ class LocalEngine:
             self.policy = policy
 
     def generate(
-        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
+        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int], done: Done | None = None
     ) -> list[tuple[Completion, ...]]:
-        """`sampling.k` completions of each prompt; candidate j of prompt i depends on it, `seeds[i]` and j only."""
-        return [group for _, group in sorted(self.stream(prompts, sampling, seeds=seeds))]
+        """`sampling.k` completions of each prompt; candidate j of prompt i depends on it, `seeds[i]` and j only.
 
-    def stream(
-        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
-    ) -> Iterator[tuple[int, tuple[Completion, ...]]]:
-        """The same, group by group as they finish: (number of the prompt, its completions)."""
+        `done(i, completions)` is told of each prompt as soon as its last candidate ends, while others are written.
+        """
+        found: dict[int, tuple[Completion, ...]] = {}
         for wave in self._waves(prompts, sampling.k):
             rows = [_Row(i, stable_seed(seeds[i], j)) for i in wave for j in range(sampling.k)]
             with torch.inference_mode(), self.policy.computing():
-                self._write([prompts[i] for i in wave], rows, sampling)
-            for n, i in enumerate(wave):
-                yield i, tuple(map(self._completion, rows[n * sampling.k : (n + 1) * sampling.k]))
+                for i in self._write([prompts[i] for i in wave], rows, sampling):
+                    n = wave.index(i)
+                    found[i] = tuple(map(self._completion, rows[n * sampling.k : (n + 1) * sampling.k]))
+                    if done is not None:
+                        done(i, found[i])
+        return [found[i] for i in range(len(prompts))]
 
     def _waves(self, prompts: Sequence[tuple[int, ...]], k: int) -> Iterator[list[int]]:
         """Prompts that run together: at most `max_rows` rows, of one length where prompts cannot be shared."""
@@ -76,14 +79,15 @@ class LocalEngine:
         if wave:
             yield wave
 
-    def _write(self, prompts: list[tuple[int, ...]], rows: list[_Row], sampling: Sampling) -> None:
-        """Run one wave to its end, filling in the rows."""
+    def _write(self, prompts: list[tuple[int, ...]], rows: list[_Row], sampling: Sampling) -> Iterator[int]:
+        """Run one wave to its end, filling in the rows; gives each prompt when the last of its rows has ended."""
         kind = SharedPromptCache if self.policy.shares_prompts else ModelCache
         cache = kind(self.policy, prompts, sampling.k)
         device = self.policy.device
         seed = torch.tensor([row.seed for row in rows], device=device)
         alive = list(range(len(rows)))  # the row that stands at each place of the batch
         running = [True] * len(rows)  # by place
+        left = Counter(row.prompt for row in rows)  # that are still being written
         logits = cache.logits
         for t in range(sampling.max_new_tokens):
             token, logprob = draw(logits, seed, t, sampling)
@@ -96,6 +100,10 @@ class LocalEngine:
                     rows[alive[place]].token_ids.append(i)
                     rows[alive[place]].logprobs.append(lp)
                     running[place] = not self._ended(rows[alive[place]], sampling)
+                    if not running[place] or t + 1 == sampling.max_new_tokens:
+                        left[rows[alive[place]].prompt] -= 1
+                        if not left[rows[alive[place]].prompt]:
+                            yield rows[alive[place]].prompt
             count = sum(running)
             if not count or t + 1 == sampling.max_new_tokens:
                 return

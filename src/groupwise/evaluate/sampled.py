@@ -93,7 +93,7 @@ def evaluate_sampled(
 
 def _group(prompt: PromptRow, completions: Sequence[Completion], judgements: Sequence[Judgement]) -> Group:
     scored = (
-        replace(c, score=j.score, score_parts=j.parts, unjudged=j.error)
+        replace(c, score=j.score, score_parts=j.parts, unjudged=j.error or j.lost)
         for c, j in zip(completions, judgements, strict=True)
     )
     return Group(

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from groupwise.errors import ConfigError, RewardError
 
@@ -44,6 +44,8 @@ class ExactAnswer:
     extract: Literal["last_number", "boxed", "hashes", "whole"] = "last_number"  # what of a completion is its answer
     answer_column: str = "answer"  # the column that holds the right answer
 
+    deterministic: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if self.extract not in _PLACES:
             raise ConfigError(f"exact_answer.extract = {self.extract!r}, must be one of {', '.join(_PLACES)}")
@@ -55,6 +57,14 @@ class ExactAnswer:
         if isinstance(expected, Fraction):
             return float(found is not None and _only_number(found, alone=self.extract == "whole") == expected)
         return float(found is not None and _plain(found) == expected)
+
+    def gold(self, row: Mapping[str, Any]) -> str | None:
+        """A text that must score 1 on this row."""
+        value = row.get(self.answer_column)
+        answer = "" if value is None else str(value).rpartition("####")[2].strip()
+        return (
+            {"boxed": f"\\boxed{{{answer}}}", "hashes": f"#### {answer}"}.get(self.extract, answer) if answer else None
+        )
 
     def _expected(self, row: Mapping[str, Any]) -> Fraction | str:
         value = row.get(self.answer_column)

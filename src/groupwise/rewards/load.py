@@ -8,6 +8,7 @@ from typing import Any, cast
 from groupwise.config import build
 from groupwise.errors import ConfigError, GroupwiseError, did_you_mean
 from groupwise.rewards.call import Reward
+from groupwise.rewards.combine import Combine
 from groupwise.rewards.exact_answer import ExactAnswer
 from groupwise.rewards.length import Length
 from groupwise.rewards.model import Model
@@ -16,12 +17,17 @@ from groupwise.rewards.sentiment import Sentiment
 from groupwise.user_module import user_module
 
 REWARDS: Mapping[str, type] = {
+    "combine": Combine,
     "exact_answer": ExactAnswer,
     "length": Length,
     "model": Model,
     "reasoning_gym": ReasoningGym,
     "sentiment": Sentiment,
 }
+
+
+TRAITS = ("batched", "grouped", "in_process", "overlaps", "deterministic", "gold")
+"""What a reward may say of itself, as attributes of its function or class."""
 
 
 def load_reward(spec: str, **settings: Any) -> Reward:
@@ -31,22 +37,38 @@ def load_reward(spec: str, **settings: Any) -> Reward:
     function `(row, text, settings...)` or a class whose instances are called as `(row, text)`.
     Raises ConfigError for what does not exist, naming the nearest, and for settings it does not have.
     """
+    found = find_reward(spec, settings)
+    if inspect.isclass(found):
+        return cast(Reward, _made(spec, found, settings))
+    reward: Any = partial(found, **settings) if settings else found
+    if settings:
+        for trait in TRAITS:
+            if hasattr(found, trait):
+                setattr(reward, trait, getattr(found, trait))
+    return cast(Reward, reward)
+
+
+def find_reward(spec: str, settings: Mapping[str, Any]) -> Any:
+    """The function or class that `spec` names, checked to take these settings, and not made yet. As `load_reward`."""
     where, colon, name = spec.rpartition(":")
     if not colon:
         if spec not in REWARDS:
             hint = f" For your own, give file and function: `{spec}:NAME`." if spec.endswith(".py") else ""
             raise ConfigError(f"there is no reward `{spec}`.{hint or did_you_mean(spec, REWARDS)}")
-        return _with_settings(spec, REWARDS[spec], settings)
-    module = user_module(where, "reward.name")
-    found = getattr(module, name, None)
-    if not callable(found):
-        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
-        problem = f"has no `{name}`" if found is None else f"has a `{name}` that cannot be called"
-        raise ConfigError(f"reward `{spec}`: {where} {problem}.{did_you_mean(name, own)}")
-    return _with_settings(spec, found, settings)
+        found: Any = REWARDS[spec]
+    else:
+        module = user_module(where, "reward.name")
+        found = getattr(module, name, None)
+        if not callable(found):
+            made = {name: value for name, value in vars(module).items() if callable(value)}
+            own = [name for name, value in made.items() if getattr(value, "__module__", "") == module.__name__]
+            problem = f"has no `{name}`" if found is None else f"has a `{name}` that cannot be called"
+            raise ConfigError(f"reward `{spec}`: {where} {problem}.{did_you_mean(name, own)}")
+    _check_settings(spec, found, settings)
+    return found
 
 
-def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward:
+def _check_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> None:
     try:
         parameters = list(inspect.signature(found).parameters.values())
     except ValueError as error:  # some of Python's own have none
@@ -64,12 +86,6 @@ def _with_settings(spec: str, found: Any, settings: Mapping[str, Any]) -> Reward
     missing = [p.name for p in parameters if p.default is p.empty and p.name in known and p.name not in settings]
     if missing:
         raise ConfigError(f"reward `{spec}` needs the setting `{missing[0]}`, which has no default")
-    if inspect.isclass(found):
-        return cast(Reward, _made(spec, found, settings))
-    reward: Any = partial(found, **settings) if settings else found
-    if settings and hasattr(found, "batched"):
-        reward.batched = found.batched
-    return cast(Reward, reward)
 
 
 def _made(spec: str, found: Any, settings: Mapping[str, Any]) -> Any:

@@ -26,6 +26,7 @@ class Model:
     max_tokens: int = 16384  # tokens of texts scored at once; changes memory, not the scores
 
     batched = True
+    in_process = True  # on the trainer's device
 
     def __post_init__(self) -> None:
         if not self.path:

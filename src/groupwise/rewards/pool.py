@@ -10,11 +10,12 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 from groupwise.errors import ConfigError, RewardError
 from groupwise.rewards.call import Judgement
@@ -44,12 +45,24 @@ class Judged:
     waited: float  # for a worker that is free
 
 
-class _Lost(Exception):  # noqa: N818  # it is caught here
+class Lost(Exception):  # noqa: N818  # the pool catches it
     """There is no judgement; the worker is gone. `again`: it may have been an accident."""
 
     def __init__(self, why: str, *, again: bool) -> None:
         super().__init__(why)
         self.again = again
+
+
+class Judging(Protocol):
+    """What a pool has several of."""
+
+    def judge(self, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> Sequence[Judgement]:
+        """A judgement of each text. Raises Lost if there is none within the limits."""
+        ...
+
+    def kill(self) -> None:
+        """End it, whatever it is doing."""
+        ...
 
 
 class Worker:
@@ -74,7 +87,7 @@ class Worker:
         try:
             self.line.send_bytes(pickle.dumps(setup))
             said = self._answer(START_S).decode()
-        except (_Lost, OSError) as error:
+        except (Lost, OSError) as error:
             self.kill()
             raise RewardError(f"the process that should judge with `{setup.name}` did not start: {error}") from error
         if said:
@@ -82,12 +95,12 @@ class Worker:
             raise ConfigError(said.partition(": ")[2])
 
     def judge(self, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[Judgement]:
-        """A judgement of each text. Raises _Lost, the process killed, if there is none in time."""
+        """A judgement of each text. Raises Lost, the process killed, if there is none in time."""
         try:
             self.line.send_bytes(pickle.dumps((list(rows), list(texts))))
         except OSError as error:
-            raise _Lost(self._end(), again=True) from error
-        limit = None if self.limit_s is None else self.limit_s * len(texts) + GRACE_S
+            raise Lost(self._end(), again=True) from error
+        limit = None if self.limit_s is None else self.limit_s * max(1, len(texts)) + GRACE_S
         return [_judgement(found) for found in json.loads(self._answer(limit))]
 
     def _answer(self, limit: float | None) -> bytes:
@@ -95,18 +108,18 @@ class Worker:
             if self.line.poll(limit):
                 return self.line.recv_bytes()
         except (EOFError, OSError) as error:
-            raise _Lost(self._end(), again=True) from error
-        self.kill()
-        raise _Lost(f"took longer than {self.limit_s or limit:g} s", again=False)
+            raise Lost(self._end(), again=True) from error
+        self._end()
+        raise Lost(f"took longer than {self.limit_s or limit:g} s", again=False)
 
     def _end(self) -> str:
         self.kill()
+        self.line.close()
         status = self.process.returncode
         return f"its process ended by signal {-status}" if status < 0 else f"its process ended with status {status}"
 
     def kill(self) -> None:
         """End the process and reap it."""
-        self.line.close()
         try:
             self.process.wait(timeout=0.1)  # one that ended by itself says how
         except subprocess.TimeoutExpired:
@@ -115,10 +128,10 @@ class Worker:
 
 
 class Pool:
-    """`workers` processes and a queue before them. A job is (rows, texts); its Future gives a Judged."""
+    """`workers` that judge, and a queue before them. A job is (rows, texts); its Future gives a Judged."""
 
-    def __init__(self, setup: Setup, *, workers: int) -> None:
-        self._state = _State(setup, [None] * workers)
+    def __init__(self, setup: Setup, *, workers: int, start: Callable[[Setup], Judging] = Worker) -> None:
+        self._state = _State(partial(start, setup), [None] * workers)
         self._threads = [threading.Thread(target=_serve, args=(self._state, i), daemon=True) for i in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -149,8 +162,8 @@ class _Job:
 class _State:
     """What the threads share; they know no Pool, so that one that is forgotten ends."""
 
-    setup: Setup
-    workers: list[Worker | None]
+    start: Callable[[], Judging]
+    workers: list[Judging | None]
     jobs: "queue.Queue[_Job | None]" = field(default_factory=queue.Queue)
     closed: bool = False
 
@@ -168,13 +181,13 @@ def _serve(state: _State, place: int) -> None:
 
 def _judged(state: _State, place: int, job: _Job) -> Judged:
     for left in (1, 0):
-        worker = state.workers[place] or Worker(state.setup)
+        worker = state.workers[place] or state.start()
         state.workers[place] = worker
         began = time.monotonic()
         try:
             found: Sequence[Judgement] = worker.judge(job.rows, job.texts)
             break
-        except _Lost as lost:
+        except Lost as lost:
             state.workers[place] = None
             found = [Judgement(score=None, lost=str(lost))] * len(job.texts)
             if not (lost.again and left) or state.closed:
@@ -190,7 +203,7 @@ def _close(state: _State) -> None:
     for worker in state.workers:
         state.jobs.put(None)
         if worker is not None:
-            worker.process.kill()
+            worker.kill()
 
 
 def _judgement(found: Mapping[str, Any]) -> Judgement:

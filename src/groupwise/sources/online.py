@@ -19,9 +19,14 @@ class Engine(Protocol):
     """Draws completions from a policy."""
 
     def generate(
-        self, prompts: Sequence[tuple[int, ...]], sampling: Sampling, *, seeds: Sequence[int]
+        self,
+        prompts: Sequence[tuple[int, ...]],
+        sampling: Sampling,
+        *,
+        seeds: Sequence[int],
+        done: Callable[[int, tuple[Completion, ...]], object] | None = None,
     ) -> list[tuple[Completion, ...]]:
-        """`sampling.k` completions of each prompt."""
+        """`sampling.k` completions of each prompt; `done` is told of each as soon as it has its last one."""
         ...
 
     def load_weights(self, policy: Policy) -> None:
@@ -47,8 +52,24 @@ class Peers(Protocol):
         ...
 
 
-Scorer = Callable[[Sequence[Mapping[str, Any]], Sequence[str]], list[Judgement]]
-"""(rows, texts) -> a judgement of each text as an answer to its row."""
+class Pending(Protocol):
+    """Judgements that may not be there yet."""
+
+    def result(self) -> list[Judgement]:
+        """Wait for them."""
+        ...
+
+
+class Judge(Protocol):
+    """Judges the candidates of a prompt while others are sampled."""
+
+    def submit(self, row: Mapping[str, Any], texts: Sequence[str]) -> Pending:
+        """Begin to judge these."""
+        ...
+
+    def measured(self) -> dict[str, float]:
+        """What judging took since the last call, as a run's metrics."""
+        ...
 
 
 class OnlineSource:
@@ -62,7 +83,7 @@ class OnlineSource:
         self,
         prompts: Sequence[PromptRow],
         engine: Engine,
-        scorer: Scorer,
+        judge: Judge,
         *,
         sampling: Sampling,
         groups_per_step: int,
@@ -71,7 +92,7 @@ class OnlineSource:
     ) -> None:
         if not prompts:
             raise DataError("the data set holds no prompts: nothing to sample from")
-        self.prompts, self.engine, self.scorer = prompts, engine, scorer
+        self.prompts, self.engine, self.judge = prompts, engine, judge
         self.sampling, self.groups_per_step, self.seed = sampling, groups_per_step, seed
         self.peers = peers
         self.tokenizer: Any = None  # the policy's
@@ -87,25 +108,28 @@ class OnlineSource:
         self.engine.load_weights(policy)
         rows = [self.prompts[i] for _, i in mine]
         seeds = [stable_seed(self.seed, step, place) for place, _ in mine]
-        sampled = self.engine.generate([row.prompt_ids for row in rows], self.sampling, seeds=seeds)
-        scored = list(zip([place for place, _ in mine], self._scored(rows, sampled), strict=True))
+        pending: dict[int, Pending] = {}
+
+        def done(i: int, found: Sequence[Completion]) -> None:
+            pending[i] = self.judge.submit(rows[i].row, [completion.text for completion in found])
+
+        sampled = self.engine.generate([row.prompt_ids for row in rows], self.sampling, seeds=seeds, done=done)
+        scored = [(place, self._scored(rows[i], sampled[i], pending[i].result())) for i, (place, _) in enumerate(mine)]
         everyone = scored if self.peers is None else self.peers.gather(scored)
         return [group for _, group in sorted(everyone, key=lambda item: item[0])]
 
-    def _scored(self, rows: Sequence[PromptRow], sampled: Sequence[Sequence[Completion]]) -> list[Group]:
-        """All completions judged in one go."""
-        data_rows = [row.row for row, found in zip(rows, sampled, strict=True) for _ in found]
-        judged = iter(self.scorer(data_rows, [completion.text for found in sampled for completion in found]))
-        return [
-            Group(
-                prompt_ids=row.prompt_ids,
-                prompt=row.prompt,
-                row=row.row,
-                origin=row.origin,
-                completions=tuple(self._judged(completion, next(judged)) for completion in found),
-            )
-            for row, found in zip(rows, sampled, strict=True)
-        ]
+    def measured(self) -> dict[str, float]:
+        """What the judge measured of itself since the last call."""
+        return self.judge.measured()
+
+    def _scored(self, row: PromptRow, sampled: Sequence[Completion], judged: Sequence[Judgement]) -> Group:
+        return Group(
+            prompt_ids=row.prompt_ids,
+            prompt=row.prompt,
+            row=row.row,
+            origin=row.origin,
+            completions=tuple(map(self._judged, sampled, judged)),
+        )
 
     def _judged(self, completion: Completion, judgement: Judgement) -> Completion:
         steps: dict[int, float] = {}
@@ -117,7 +141,7 @@ class OnlineSource:
             score=judgement.score,
             score_parts=judgement.parts,
             steps=tuple(steps.items()),
-            unjudged=judgement.error,
+            unjudged=judgement.error or judgement.lost,
         )
 
     def _token_at(self, completion: Completion, end: int) -> int:

@@ -67,6 +67,7 @@ def train(
     for step in budget.steps_left(run.step):
         clock = Clock()
         groups = source.take(step, policy)  # scored candidates
+        clock.measured = source.measured()
         clock.lap("sample")
         batch = _batch(groups, policy, step)
         moves = config.epochs > 1

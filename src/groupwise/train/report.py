@@ -26,11 +26,12 @@ class StepReport:
 
 
 class Clock:
-    """Seconds of a step's phases."""
+    """Seconds of a step's phases, and what else was measured of them."""
 
     def __init__(self) -> None:
         self.last = time.perf_counter()
         self.seconds: dict[str, float] = {}
+        self.measured: dict[str, float] = {}
 
     def lap(self, phase: str) -> None:
         """Everything since the last lap was `phase`."""
@@ -96,6 +97,7 @@ def report_step(
         "optimizer/learning_rate": stats.learning_rate,
         "tokens/trained": float(batch.candidates.mask.sum()),
         "tokens/computed": float(batch.tokens),
+        **clock.measured,
         **{f"seconds/{phase}": seconds for phase, seconds in clock.seconds.items()},
     }
     metrics["tokens/per_second"] = metrics["tokens/computed"] / max(sum(clock.seconds.values()), 1e-9)

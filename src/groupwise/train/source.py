@@ -17,6 +17,10 @@ class Source(Protocol):
         """The scored groups of this step."""
         ...
 
+    def measured(self) -> dict[str, float]:
+        """What making the last step's groups took, as a run's metrics."""
+        ...
+
     def state_dict(self) -> dict[str, Any]:
         """What must be saved to go on after a stop, beyond the step itself."""
         ...
