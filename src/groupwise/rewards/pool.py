@@ -12,7 +12,8 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
@@ -147,7 +148,7 @@ class Pool:
         """End all processes; what still waits is cancelled."""
         self._close()
         for thread in self._threads:
-            thread.join()
+            thread.join(timeout=5.0)  # one that waits for a machine is left: it is a daemon
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ class _Job:
     texts: Sequence[str]
     future: "Future[Judged]"
     asked: float
+    again: bool = False  # its worker was lost once
 
 
 @dataclass(slots=True)
@@ -169,30 +171,43 @@ class _State:
 
 
 def _serve(state: _State, place: int) -> None:
-    """A thread's work: one worker, started when it is needed and replaced when it is gone."""
+    """A thread's work: one worker, started with the first job, and replaced before the next one is taken."""
     while (job := state.jobs.get()) is not None:
-        if not job.future.set_running_or_notify_cancel():
+        if not job.again and not job.future.set_running_or_notify_cancel():
             continue
         try:
-            job.future.set_result(_judged(state, place, job))
+            found = _judged(state, place, job)
         except BaseException as error:
             job.future.set_exception(error)
+            continue
+        if found is not None:
+            job.future.set_result(found)
+        if state.workers[place] is None and not state.closed:
+            with suppress(Exception):  # the next job meets it again, and says so
+                _start(state, place)
 
 
-def _judged(state: _State, place: int, job: _Job) -> Judged:
-    for left in (1, 0):
-        worker = state.workers[place] or state.start()
-        state.workers[place] = worker
-        began = time.monotonic()
-        try:
-            found: Sequence[Judgement] = worker.judge(job.rows, job.texts)
-            break
-        except Lost as lost:
-            state.workers[place] = None
-            found = [Judgement(score=None, lost=str(lost))] * len(job.texts)
-            if not (lost.again and left) or state.closed:
-                break
+def _judged(state: _State, place: int, job: _Job) -> Judged | None:
+    """None if the worker was lost by accident: another one judges."""
+    worker = state.workers[place] or _start(state, place)
+    began = time.monotonic()
+    try:
+        found: Sequence[Judgement] = worker.judge(job.rows, job.texts)
+    except Lost as lost:
+        state.workers[place] = None
+        if lost.again and not job.again and not state.closed:
+            state.jobs.put(replace(job, again=True))
+            return None
+        found = [Judgement(score=None, lost=str(lost))] * len(job.texts)
     return Judged(found, time.monotonic() - began, began - job.asked)
+
+
+def _start(state: _State, place: int) -> Judging:
+    worker = state.start()
+    state.workers[place] = worker
+    if state.closed:  # meanwhile
+        worker.kill()
+    return worker
 
 
 def _close(state: _State) -> None:
