@@ -1,6 +1,6 @@
 """Controlled sentiment: reward against KL of methods at several strengths of their pull to the reference.
 
-    python benchmarks/compare_sentiment.py [--methods grpo,dpo] [--seeds 0] [--tokens 96000] [--section.key VALUE]
+    python benchmarks/compare_sentiment.py [--methods grpo,dpo] [--seeds 0] [--tokens 24000] [--section.key VALUE]
 
 The set-up of the DPO paper's first figure (arXiv:2305.18290, 6.1) in small: openings of real review sentences, VADER's
 compound score as the truth that no method but the online ones may ask again. First
@@ -8,7 +8,7 @@ compound score as the truth that no method but the online ones may ask again. Fi
     groupwise get-model smollm2-135m-instruct models/smollm2
     groupwise get-data movie-reviews data/movie-reviews
 
-Then `sentiment/` is made where this is called: the model's own answers, four to each of 1024 openings, as `pairs.jsonl`
+Then `sentiment/` is made where this is called: the model's own answers, four to each of 512 openings, as `pairs.jsonl`
 (best and worst) and `lists.jsonl`; `recipes/` with a recipe for each method and strength; and `compare` with the runs,
 the table and the chart `score_kl.svg`. Called again it goes on where it stopped. At
 least one of the methods must be one that samples, grpo or rloo: its recipe says how all are judged.
@@ -33,19 +33,19 @@ import yaml
 from groupwise.cli.main import main as groupwise
 from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling, stable_seed
+from groupwise.inputs import load_prompts, make_renderer
 from groupwise.models.policy import Policy
 from groupwise.recipe import DataConfig
 from groupwise.rewards import load_reward, score_batch
-from groupwise.runner import load_prompts, make_renderer
 
 FOLDER, MODEL, SENTENCES = Path("sentiment"), Path("models/smollm2"), Path("data/movie-reviews")
-OPENINGS, TOKENS, SEED = 1024, 24, 0
+OPENINGS, TOKENS, SEED = 512, 24, 0
 STRENGTHS: Mapping[str, tuple[str, Sequence[float]]] = {  # method -> its setting, and its values
-    "grpo": ("kl_coef", (0.0, 0.02, 0.05, 0.2)),
-    "rloo": ("kl_coef", (0.0, 0.01, 0.03, 0.1)),
-    "dpo": ("beta", (0.05, 0.1, 0.5, 1.0)),
-    "ipo": ("tau", (0.05, 0.1, 0.5, 1.0)),
-    "plackett_luce": ("beta", (0.05, 0.1, 0.5, 1.0)),
+    "grpo": ("kl_coef", (0.0, 0.05, 0.2)),
+    "rloo": ("kl_coef", (0.0, 0.03, 0.1)),
+    "dpo": ("beta", (0.05, 0.2, 1.0)),
+    "ipo": ("tau", (0.05, 0.2, 1.0)),
+    "plackett_luce": ("beta", (0.05, 0.2, 1.0)),
 }
 LISTS = ("plackett_luce",)
 
@@ -54,7 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default="grpo,dpo,plackett_luce")
     parser.add_argument("--seeds", default="0")
-    parser.add_argument("--tokens", default="96000")
+    parser.add_argument("--tokens", default="24000")
     arguments, settings = parser.parse_known_args()
     for needed in (MODEL, SENTENCES):
         if not needed.is_dir():
@@ -85,7 +85,7 @@ def recipe(method: str, strength: Mapping[str, float]) -> dict[str, Any]:
         "model": {"path": str(MODEL)},
         "objective": {"name": method, **strength},
         "train": {"steps": 60, "groups_per_step": 8 if online or method in LISTS else 16, "save_every": 30},
-        "optimizer": {"learning_rate": 2e-5, "warmup_steps": 5},
+        "optimizer": {"learning_rate": 5e-5, "warmup_steps": 5},
     }
     if not online:
         # The cut takes off the end token of answers that had reached their last token: they did not stop there.
@@ -96,7 +96,7 @@ def recipe(method: str, strength: Mapping[str, float]) -> dict[str, Any]:
         "data": {"path": str(SENTENCES / "train.jsonl"), **openings},
         "sampling": {"k": 8, "max_new_tokens": TOKENS},
         "reward": {"name": "sentiment"},
-        "evaluate": {"data": {"path": str(SENTENCES / "heldout.jsonl"), "size": 256, **openings}},
+        "evaluate": {"data": {"path": str(SENTENCES / "heldout.jsonl"), "size": 128, **openings}},
     }
 
 

@@ -15,11 +15,12 @@ from groupwise.errors import ConfigError, DataError, ModelError, RewardError, Tr
 from groupwise.evaluate.comparison import BEFORE, SCORES, RunResult, run_result
 from groupwise.evaluate.comparison_files import write_comparison
 from groupwise.evaluate.sampled import Sampled, evaluate_sampled
+from groupwise.inputs import check_recipe, check_room, load_prompts, make_renderer, make_scorer
 from groupwise.models.policy import Policy
 from groupwise.models.reference import FrozenReference
 from groupwise.recipe import EvaluateConfig, Recipe, RewardConfig, recipe_of, resolved
 from groupwise.rewards.harness import HarnessConfig
-from groupwise.runner import TINY, Runner, check_recipe, check_room, load_prompts, make_renderer, make_scorer
+from groupwise.runner import TINY, Runner
 from groupwise.runs import atomic, lock
 from groupwise.runs.read import read_settings
 from groupwise.runs.schema import BASE, CONFIG, LOCK

@@ -17,9 +17,10 @@ from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.evaluate.intervals import Interval
 from groupwise.evaluate.sampled import evaluate_sampled
+from groupwise.inputs import load_prompts, make_renderer, make_scorer
 from groupwise.models.policy import Policy
 from groupwise.recipe import DataConfig, Recipe, RewardConfig, recipe_of
-from groupwise.runner import Runner, load_prompts, make_renderer, make_scorer
+from groupwise.runner import Runner
 
 TASK: Mapping[str, Any] = {"digits": 2, "terms": 2}
 SAMPLING = Sampling(k=8, max_new_tokens=28)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupwise.errors import TrainingError
+from groupwise.inputs import check_recipe
 from groupwise.recipe import Recipe
-from groupwise.runner import Runner, check_recipe
+from groupwise.runner import Runner
 from groupwise.runs import lock
 from groupwise.runs.pipeline import create_pipeline, is_finished, keep_model, write_summary
 from groupwise.runs.schema import CONFIG

@@ -32,10 +32,35 @@ ARROWS = {
     "advise": {"candidates", "data", "models", "engines", "rewards", "evaluate", "runs"},
     "dashboard": {"runs"},
     "recipe": {"candidates", "data", "engines", "models", "rewards", "train"},  # every part's settings
-    "runner": {"recipe", "candidates", "data", "engines", "models", "rewards", "sources", "train", "evaluate", "runs"},
+    "inputs": {"recipe", "candidates", "data", "models", "rewards"},  # what a recipe's data and reward name
+    "runner": {
+        "inputs",
+        "recipe",
+        "candidates",
+        "data",
+        "engines",
+        "models",
+        "rewards",
+        "sources",
+        "train",
+        "evaluate",
+        "runs",
+    },
     "stages": {"recipe", "runs"},  # a recipe of recipes
-    "compare": {"recipe", "runner", "candidates", "data", "models", "engines", "evaluate", "rewards", "runs", "train"},
-    "pipeline": {"stages", "recipe", "runner", "runs", "train"},  # stages are runs; ranks wait between them
+    "compare": {
+        "inputs",
+        "recipe",
+        "runner",
+        "candidates",
+        "data",
+        "models",
+        "engines",
+        "evaluate",
+        "rewards",
+        "runs",
+        "train",
+    },
+    "pipeline": {"inputs", "stages", "recipe", "runner", "runs", "train"},  # stages are runs; ranks wait between them
 }
 TOP = {"cli", "demo", "__main__"}  # parsing and printing: may import everything below
 FACE = {"__init__": {"candidates"}}  # `import groupwise`

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from groupwise.cli.main import main
+from groupwise.inputs import check_recipe
 from groupwise.models.tiny import make_tiny
 from groupwise.recipe import load_recipe, recipe_of
-from groupwise.runner import check_recipe
 
 PROMPTS = [{"prompt": "1+1=", "answer": "2"}, {"prompt": "1+2=", "answer": "3"}]
 PAIRS = [{"prompt": "1+1=", "chosen": "2", "rejected": "3"}, {"prompt": "1+2=", "chosen": "3", "rejected": "5"}]

@@ -11,10 +11,10 @@ from groupwise.data.tasks import is_task
 from groupwise.engines.sampling import Sampling
 from groupwise.errors import ConfigError, did_you_mean
 from groupwise.evaluate.sampled import Sampled, evaluate_sampled
+from groupwise.inputs import check_room, load_prompts, make_renderer, make_scorer
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
 from groupwise.recipe import DataConfig, RewardConfig
-from groupwise.runner import check_room, load_prompts, make_renderer, make_scorer
 
 TAKES_SETTINGS = True
 

@@ -9,9 +9,9 @@ from groupwise.data.render import Renderer
 from groupwise.engines.local import LocalEngine
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.errors import DataError
+from groupwise.inputs import check_room
 from groupwise.models.policy import Policy
 from groupwise.models.quiet import quiet_libraries
-from groupwise.runner import check_room
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
