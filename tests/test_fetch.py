@@ -148,6 +148,22 @@ def test_preference_pairs(tmp_path):
 
 
 @network
+def test_human_eval(tmp_path):
+    get_data("human-eval", tmp_path / "he")
+    train, heldout = (rows(tmp_path / "he" / f"{side}.jsonl") for side in ("train", "heldout"))
+    assert (len(train), len(heldout)) == (128, 36)
+    assert all(f"def {row['entry_point']}(" in row["prompt"] and "check" in row["test"] for row in train + heldout)
+
+
+@network
+def test_gsm8k(tmp_path):
+    get_data("gsm8k-test", tmp_path / "gsm8k")
+    train, heldout = (rows(tmp_path / "gsm8k" / f"{side}.jsonl") for side in ("train", "heldout"))
+    assert (len(train), len(heldout)) == (1060, 259)
+    assert all("#### " in row["answer"] for row in train + heldout)
+
+
+@network
 def test_smollm2(tmp_path):
     pytest.importorskip("gguf", reason="pip install 'groupwise[gguf]'")
     from transformers import AutoModelForCausalLM, AutoTokenizer

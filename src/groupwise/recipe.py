@@ -46,7 +46,7 @@ class DataConfig:
     """What it is trained or evaluated on."""
 
     path: str | None = None  # a .jsonl, .json or .parquet file, a folder of them, or a hub data set
-    task: str | None = None  # or a generator: `sums`, `reasoning_gym.chain_sum`, ...
+    task: str | None = None  # or a generator: `sums`, `functions`, `reasoning_gym.chain_sum`, ...
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
     size: int | None = None  # rows: taken from the task, or at most from the file
     kind: Kind | None = None  # null: what the columns say; of a task: prompts
@@ -63,7 +63,9 @@ class DataConfig:
         if (self.path is None) == (self.task is None):
             raise ConfigError(f"data.path = {self.path!r} and data.task = {self.task!r}: give exactly one of them")
         if self.task is not None and not is_task(self.task):
-            raise ConfigError(f"data.task = {self.task!r} is not a task: give `sums` or `reasoning_gym.NAME`")
+            raise ConfigError(
+                f"data.task = {self.task!r} is not a task: give `sums`, `functions` or `reasoning_gym.NAME`"
+            )
         if self.task is not None and self.size is None:
             raise ConfigError("data.size is missing: say how many rows to take from the task")
         if self.path == "":

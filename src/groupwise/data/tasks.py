@@ -9,18 +9,20 @@ from math import comb
 from random import Random
 from typing import Any, Literal
 
+from groupwise.data.functions import function_row, problems
 from groupwise.data.written_sums import sum_responses
 from groupwise.errors import ConfigError, MissingExtra, did_you_mean
 
 Row = dict[str, Any]
 Split = Literal["train", "heldout"]
 REASONING_GYM = "reasoning_gym."
+TASKS = ("sums", "functions", f"{REASONING_GYM}chain_sum")  # of reasoning-gym's, one
 HELDOUT_SHARE = 5  # one problem in five is held out
 
 
 def is_task(name: str) -> bool:
     """Whether `name` means a procedural task, not a file."""
-    return name == "sums" or name.startswith(REASONING_GYM)
+    return name in ("sums", "functions") or name.startswith(REASONING_GYM)
 
 
 def task_rows(
@@ -31,10 +33,10 @@ def task_rows(
     `kind` adds given responses: "demonstration" a `completion` that is right, "pair" a right one `chosen` and a
     wrong one `rejected` (of sums only: a slip in one column).
 
-    `name` is "sums" (settings: `sums`) or "reasoning_gym.NAME" (settings: those of the task's own
-    configuration; rows also hold the `metadata` that its verifier reads). Either takes `split`: "train" or
-    "heldout", default "train". A hash of the problem alone decides its side, so the two never share a
-    problem, whatever their seeds. Held-out rows are distinct; training rows may repeat. The rows of a
+    `name` is "sums" (settings: `sums`), "functions" (settings: `functions`) or "reasoning_gym.NAME" (settings:
+    those of the task's own configuration; rows also hold the `metadata` that its verifier reads). Each takes
+    `split`: "train" or "heldout", default "train". A hash of the problem alone decides its side, so the two never
+    share a problem, whatever their seeds. Held-out rows are distinct; training rows may repeat. The rows of a
     smaller size are the first of a larger.
 
     Raises ConfigError for an unknown task or setting, and for more held-out rows than there are problems;
@@ -46,21 +48,59 @@ def task_rows(
     if split not in ("train", "heldout"):
         raise ConfigError(f"task {name}: split = {split!r}, must be `train` or `heldout`")
     if name == "sums":
-        known = ("digits", "style", "terms")
-        for setting in settings:
-            if setting not in known:
-                raise ConfigError(f"task sums has no setting `{setting}`.{did_you_mean(setting, (*known, 'split'))}")
+        _check_settings(name, settings, ("digits", "style", "terms"))
         rows, worked = sums(size=size, seed=seed, split=split, **settings), settings.get("style") == "worked"
         if kind is None:
             return rows
         drawn = (Random(f"{seed}:{i}:slip") for i in count())
         return [{**row, **sum_responses(row["prompt"], kind, worked=worked, random=next(drawn))} for row in rows]
+    if name == "functions":
+        _check_settings(name, settings, ("level", "fenced"))
+        _check_not_pairs(name, kind)
+        rows = functions(size=size, seed=seed, split=split, **settings)
+        return rows if kind else [{k: v for k, v in row.items() if k != "completion"} for row in rows]
     if name.startswith(REASONING_GYM):
-        if kind == "pair":
-            raise ConfigError(f"task {name}: kind = 'pair': it knows no wrong answers; `sums` gives pairs")
+        _check_not_pairs(name, kind)
         rows = _reasoning_gym(name.removeprefix(REASONING_GYM), size=size, seed=seed, split=split, settings=settings)
         return rows if kind is None else [{**row, "completion": row["answer"]} for row in rows]
-    raise ConfigError(f"there is no task `{name}`.{did_you_mean(name, ['sums', REASONING_GYM + 'chain_sum'])}")
+    raise ConfigError(
+        f"there is no task `{name}`.{did_you_mean(name, ['sums', 'functions', REASONING_GYM + 'chain_sum'])}"
+    )
+
+
+def functions(*, size: int, seed: int, split: Split = "train", level: int = 2, fenced: bool = True) -> list[Row]:
+    """Short Python functions to write, with calls that test them: `entry`, `inputs`, `expected`, as `unit_tests` reads.
+
+    `level` is how many operations, at most, a function puts together: 1 such as the sum of a list; 2 of its even
+    numbers; 3 of their squares. Given responses stand in a fenced block, or bare. Rows repeat problems where there
+    are fewer than `size`; each time with other calls.
+    """
+    if type(level) is not int or not 1 <= level <= 3:
+        raise ConfigError(f"functions: level = {level!r}, must be 1, 2 or 3")
+    mine = [problem for problem in problems(level) if _side(problem) == split]
+    if split == "heldout" and len(mine) < size:
+        raise ConfigError(
+            f"functions: level = {level} has only {len(mine)} distinct held-out problems, size = {size} were asked "
+            "for: ask for fewer, or for a higher level"
+        )
+    order = Random(f"{seed}:functions").sample(mine, len(mine))
+    rows = []
+    for i in range(size):
+        row = function_row(order[i % len(order)], seed + i // len(order))
+        code = row["solution"]
+        rows.append({**row, "completion": f"```python\n{code}\n```" if fenced else code})
+    return rows
+
+
+def _check_settings(name: str, settings: Mapping[str, Any], known: Sequence[str]) -> None:
+    for setting in settings:
+        if setting not in known:
+            raise ConfigError(f"task {name} has no setting `{setting}`.{did_you_mean(setting, (*known, 'split'))}")
+
+
+def _check_not_pairs(name: str, kind: str | None) -> None:
+    if kind == "pair":
+        raise ConfigError(f"task {name}: kind = 'pair': it knows no wrong answers; `sums` gives pairs")
 
 
 def sums(
