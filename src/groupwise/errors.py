@@ -28,6 +28,10 @@ class TrainingError(GroupwiseError):
     """A step cannot be taken: non-finite numbers, or nothing left to train on."""
 
 
+class SandboxError(GroupwiseError):
+    """Foreign code cannot be run as safely as asked, or the sandbox keeps failing."""
+
+
 class MissingExtra(GroupwiseError, ImportError):  # noqa: N818  # says what is missing
     """An optional package is not installed."""
 
