@@ -25,6 +25,8 @@ class Outcome:
     """What came of one or several executions."""
 
     cases: tuple[Case, ...]
+    passed: int
+    total: int
     cpu_s: float = 0.0
     wall_s: float = 0.0
     memory_mb: float = 0.0
@@ -105,13 +107,26 @@ def exit_of(one: Execution) -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
 
 
-def _usage(runs: Sequence[Execution]) -> dict[str, float]:
+def usage(runs: Sequence[Execution]) -> dict[str, Any]:
+    """Time and memory of these executions together."""
     replies = [one.reply for one in runs if one.reply is not None]
     return {
         "cpu_s": sum(reply["cpu"] for reply in replies),
         "wall_s": sum(reply["wall"] for reply in replies),
         "memory_mb": max((reply["rss"] / 1024 for reply in replies), default=0.0),
     }
+
+
+def _outcome(cases: Sequence[Case], shown: Execution, runs: Sequence[Execution]) -> Outcome:
+    passed = sum(case.verdict == "pass" for case in cases)
+    return Outcome(
+        cases=tuple(cases),
+        passed=passed,
+        total=len(cases),
+        stdout=shown.printed,
+        stderr=shown.complaints,
+        **usage(runs),
+    )
 
 
 # --- calls ------------------------------------------------------------------------------------------------------
@@ -132,7 +147,7 @@ def calls(
     one.pipe_out(one.answers)
     finish(one)
     cases = _cases(one, expected, slack)
-    return Outcome(cases=tuple(cases), stdout=one.printed, stderr=one.complaints, **_usage([one]))
+    return _outcome(cases, one, [one])
 
 
 def _cases(one: Execution, expected: Sequence[list[values.Token]], slack: float) -> list[Case]:
@@ -232,7 +247,7 @@ def stdio(zygote: Zygote, limits: Limits, source: str, stdins: Sequence[str], ex
         runs.append(one)
         cases.append(_printed(one, right))
     first = next((run for run, case in zip(runs, cases, strict=False) if case.verdict != "pass"), runs[0])
-    return Outcome(cases=tuple(cases), stdout=first.printed, stderr=first.complaints, **_usage(runs))
+    return _outcome(cases, first, runs)
 
 
 def _printed(one: Execution, expected: str) -> Case:

@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from groupwise.errors import ConfigError, SandboxError
-from groupwise.sandbox import canary, judgement, paths, probe
+from groupwise.sandbox import canary, checks, judgement, paths, probe
 from groupwise.sandbox.child import values
 from groupwise.sandbox.judgement import NotStarted, Outcome
 from groupwise.sandbox.limits import Limits
-from groupwise.sandbox.pool import CANDIDATE, Pool, Worker
+from groupwise.sandbox.pool import CANDIDATE, JUDGE, Pool, Worker
 from groupwise.sandbox.verdict import Verdict
-from groupwise.sandbox.zygote import Setup, ZygoteGone
+from groupwise.sandbox.zygote import Setup, Zygote, ZygoteGone
 
 ATTEMPTS = 4  # at one judgement, if the worker is killed meanwhile
 IN_A_ROW = 5  # judgements that fail for the sandbox's own reasons before it gives up
@@ -110,6 +110,27 @@ class Sandbox:
             lambda worker: judgement.stdio(worker.zygote(), self.limits, source, stdins, outputs), len(outputs)
         )
 
+    def run_tests(self, source: str, *, tests: str, entry: str | None = None, prelude: str = "") -> Verdict:
+        """Run test code against the program, in a process of its own.
+
+        `tests` is Python: a function `check(candidate)` as in HumanEval, assertions at the top of the file as in
+        MBPP, functions `test_...`, classes `Test...` or unittest's. There `candidate` and the name `entry` stand
+        for the program's function (without `entry`, every name that the tests use and do not define), and
+        `from solution import ...` works. Arguments and results travel as plain data; lists, dicts and sets among
+        the arguments are changed as the program changes them; builtin exceptions arrive by name.
+
+        `passed` of `total` counts assertions at the top and in `check`, which go on after one that failed, and
+        tests elsewhere. `prelude` is run before the tests: helpers that they call (HumanEval's prompt).
+        Raises ConfigError for tests that cannot be compiled.
+        """
+        task = checks.Task(source=source, tests=tests, entry=entry, prelude=prelude)
+
+        def attempt(worker: Worker) -> Outcome:
+            self._canary(worker.zygote(JUDGE))
+            return checks.tests(worker, self.limits, task)
+
+        return self._judged(attempt, 1)
+
     # --- one judgement ------------------------------------------------------------------------------------------
 
     def _judged(self, attempt: Callable[[Worker], Outcome], total: int) -> Verdict:
@@ -132,7 +153,7 @@ class Sandbox:
         for _ in range(ATTEMPTS):
             try:
                 with self._pool.turn(alone=alone) as worker:
-                    self._canary(worker)
+                    self._canary(worker.zygote())
                     outcome = attempt(worker)
                     return self._verdict(outcome), worker.shared
             except ZygoteGone as error:
@@ -141,8 +162,7 @@ class Sandbox:
                 why = str(error)
         return self._sandbox_error(why, total), False
 
-    def _canary(self, worker: Worker) -> None:
-        zygote = worker.zygote()
+    def _canary(self, zygote: Zygote) -> None:
         if zygote.jobs and zygote.jobs % canary.EVERY:
             return
         out = canary.ways_out(zygote, self.tier)
@@ -153,8 +173,8 @@ class Sandbox:
         worst = outcome.worst
         return Verdict(
             verdict=worst.verdict,
-            passed=sum(case.verdict == "pass" for case in outcome.cases),
-            total=len(outcome.cases),
+            passed=outcome.passed,
+            total=outcome.total,
             tier=self.tier,
             integrity=self.integrity,
             cpu_s=outcome.cpu_s,

@@ -24,7 +24,11 @@ JOB, ANSWERS, CALLS = 3, 4, 5
 
 def main() -> None:
     """Run the job on descriptor 3 and end the process."""
-    job = json.loads(wire.read(JOB, 1 << 30))
+    run(json.loads(wire.read(JOB, 1 << 30)))
+
+
+def run(job: dict[str, Any]) -> None:
+    """Run this job and end the process."""
     os.close(JOB)
     random.seed(job["seed"])
     sys.argv = ["program"]

@@ -1,0 +1,125 @@
+"""Test code against a program, each in a child of its own: they meet over two pipes."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groupwise.errors import ConfigError
+from groupwise.sandbox.child import values, wire
+from groupwise.sandbox.child.runner import LOST_CODE, MEMORY_CODE
+from groupwise.sandbox.execution import Execution, message, pump
+from groupwise.sandbox.judgement import SEED, Outcome, check_started, ended, exit_of, new_execution, signal_of, usage
+from groupwise.sandbox.limits import Limits
+from groupwise.sandbox.pool import CANDIDATE, JUDGE, Worker
+from groupwise.sandbox.verdict import WORDS, Case
+
+_JUDGE_SEED = 5077
+_MORE_WALL = 3.0  # seconds that the judge waits longer than the program may take
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What a program is held against."""
+
+    source: str
+    tests: str
+    entry: str | None
+    prelude: str = ""
+
+
+def tests(worker: Worker, limits: Limits, task: Task) -> Outcome:
+    """Run the tests. Raises ZygoteGone, NotStarted, and ConfigError for tests that no program can pass."""
+    program = new_execution(worker.zygote(CANDIDATE), limits)
+    judge = new_execution(worker.zygote(JUDGE), replace(limits, wall_s=limits.wall + _MORE_WALL))
+    try:
+        _connect(program, judge, task)
+        program.start()
+        judge.start()
+    except BaseException:
+        program.close()
+        judge.close()
+        raise
+
+    def judged(one: Execution) -> None:
+        if one is judge and program.reply is None:
+            program.zygote.cancel(program.id)
+
+    pump([program, judge], judged)
+    check_started(program)
+    check_started(judge)
+    case, passed, total = _said(program, judge)
+    return Outcome(
+        cases=(case,),
+        passed=passed,
+        total=total,
+        stdout=program.printed,
+        stderr=program.complaints,
+        **usage([program]),
+    )
+
+
+def _connect(program: Execution, judge: Execution, task: Task) -> None:
+    program.pipe_in(message({"mode": "serve", "seed": SEED, "source": task.source}))
+    judge.pipe_in(
+        message(
+            {
+                "mode": "tests",
+                "seed": _JUDGE_SEED,
+                "tests": task.tests,
+                "entry": task.entry,
+                "prelude": task.prelude,
+            }
+        )
+    )
+    judge.pipe_out(judge.answers)
+    for one, other in ((program, judge), (judge, program)):  # answers, then calls
+        reading, writing = os.pipe()
+        one.hand_over(writing)
+        other.hand_over(reading)
+
+
+def _said(program: Execution, judge: Execution) -> tuple[Case, int, int]:
+    """The case, how many passed, how many there are."""
+    over = ended(program)
+    report = _report(judge)
+    if report is None:
+        late = ended(judge)
+        if late is not None:
+            return Case(verdict=late.verdict, message=f"the tests: {late.message}"), 0, 1
+        if exit_of(judge) == MEMORY_CODE:
+            return Case(verdict="memory", message="the tests: MemoryError"), 0, 1
+        how = f"signal {signal_of(judge)}" if signal_of(judge) else f"status {exit_of(judge)}"
+        return Case(verdict="error", message=f"the tests ended by themselves with {how}"), 0, 1
+    word, passed, total, text = report
+    if word == "tests":
+        raise ConfigError(f"run_tests: {text}")
+    if over is not None and over.verdict == "output_limit":
+        return over, 0, max(total, 1)
+    if word == "gone":
+        case = over or _gone(program, text)
+        return case, min(passed, max(total - 1, 0)), max(total, 1)
+    if word not in WORDS or word == "sandbox_error" or (word == "pass" and not 0 < passed == total):
+        return Case(verdict="error", message=f"the tests reported {word[:40]!r}, {passed} of {total}"), 0, 1
+    return Case(verdict=word, message=text), passed, total  # type: ignore[arg-type]  # checked above
+
+
+def _gone(program: Execution, text: str) -> Case:
+    if signal_of(program):
+        return Case(verdict="crash", message=f"ended by signal {signal_of(program)} {text}")
+    if exit_of(program) == MEMORY_CODE:
+        return Case(verdict="memory", message="MemoryError")
+    if exit_of(program) == LOST_CODE:
+        return Case(verdict="error", message="the program broke what it needs to answer")
+    return Case(verdict="exited_early", message=f"ended with status {exit_of(program)} {text}")
+
+
+def _report(judge: Execution) -> tuple[str, int, int, str] | None:
+    """The judge's one message; None if it left none."""
+    try:
+        frames = wire.split(judge.answers.data, 1)
+        parts: list[Any] = values.loads(frames[0])
+    except (wire.Broken, values.Malformed, IndexError):
+        return None
+    if [type(part) for part in parts] != [str, int, int, str] or not 0 <= parts[1] <= parts[2]:
+        return None
+    return parts[0], parts[1], parts[2], parts[3][1:]
