@@ -1,11 +1,14 @@
 """Test code against a program, each in a child of its own: they meet over two pipes."""
 
 import os
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
 
 from groupwise.errors import ConfigError
 from groupwise.sandbox.child import values, wire
+from groupwise.sandbox.child.judge import CODE
 from groupwise.sandbox.child.runner import LOST_CODE, MEMORY_CODE
 from groupwise.sandbox.execution import Execution, message, pump
 from groupwise.sandbox.judgement import SEED, Outcome, check_started, ended, exit_of, new_execution, signal_of, usage
@@ -14,6 +17,7 @@ from groupwise.sandbox.pool import CANDIDATE, JUDGE, Worker
 from groupwise.sandbox.verdict import WORDS, Case
 
 _JUDGE_SEED = 5077
+_MOST_COMPILED = 64 << 20  # bytes of compiled tests that are kept
 _MORE_WALL = 3.0  # seconds that the judge waits longer than the program may take
 
 
@@ -27,12 +31,40 @@ class Task:
     prelude: str = ""
 
 
-def tests(worker: Worker, limits: Limits, task: Task) -> Outcome:
+class Compiled:
+    """Compiled tests, as judges hand them over; bytes that are never looked into here. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self._size = 0
+
+    def get(self, task: Task) -> bytes:
+        """Empty if there are none yet."""
+        with self._lock:
+            found = self._known.get((task.tests, task.prelude), b"")
+            if found:
+                self._known.move_to_end((task.tests, task.prelude))
+            return found
+
+    def put(self, task: Task, code: bytes) -> None:
+        """Keep these; the least used go when there are too many."""
+        key = (task.tests, task.prelude)
+        with self._lock:
+            if key in self._known:
+                return
+            self._known[key] = code
+            self._size += len(code)
+            while self._size > _MOST_COMPILED:
+                self._size -= len(self._known.popitem(last=False)[1])
+
+
+def tests(worker: Worker, limits: Limits, task: Task, compiled: Compiled) -> Outcome:
     """Run the tests. Raises ZygoteGone, NotStarted, and ConfigError for tests that no program can pass."""
     program = new_execution(worker.zygote(CANDIDATE), limits)
     judge = new_execution(worker.zygote(JUDGE), replace(limits, wall_s=limits.wall + _MORE_WALL))
     try:
-        _connect(program, judge, task)
+        _connect(program, judge, task, compiled.get(task))
         program.start()
         judge.start()
     except BaseException:
@@ -47,7 +79,10 @@ def tests(worker: Worker, limits: Limits, task: Task) -> Outcome:
     pump([program, judge], judged)
     check_started(program)
     check_started(judge)
-    case, passed, total = _said(program, judge)
+    frames = _frames(judge)
+    if frames and frames[0][:1] == CODE:  # sent before the judge had heard from the program
+        compiled.put(task, frames.pop(0)[1:])
+    case, passed, total = _said(program, judge, frames)
     return Outcome(
         cases=(case,),
         passed=passed,
@@ -58,16 +93,17 @@ def tests(worker: Worker, limits: Limits, task: Task) -> Outcome:
     )
 
 
-def _connect(program: Execution, judge: Execution, task: Task) -> None:
+def _connect(program: Execution, judge: Execution, task: Task, code: bytes) -> None:
     program.pipe_in(message({"mode": "serve", "seed": SEED, "source": task.source}))
     judge.pipe_in(
         message(
             {
                 "mode": "tests",
                 "seed": _JUDGE_SEED,
-                "tests": task.tests,
+                "tests": "" if code else task.tests,
                 "entry": task.entry,
-                "prelude": task.prelude,
+                "prelude": "" if code else task.prelude,
+                "code": code,
             }
         )
     )
@@ -78,10 +114,10 @@ def _connect(program: Execution, judge: Execution, task: Task) -> None:
         other.hand_over(reading)
 
 
-def _said(program: Execution, judge: Execution) -> tuple[Case, int, int]:
+def _said(program: Execution, judge: Execution, frames: list[bytes]) -> tuple[Case, int, int]:
     """The case, how many passed, how many there are."""
     over = ended(program)
-    report = _report(judge)
+    report = _report(frames)
     if report is None:
         late = ended(judge)
         if late is not None:
@@ -113,12 +149,20 @@ def _gone(program: Execution, text: str) -> Case:
     return Case(verdict="exited_early", message=f"ended with status {exit_of(program)} {text}")
 
 
-def _report(judge: Execution) -> tuple[str, int, int, str] | None:
-    """The judge's one message; None if it left none."""
+def _frames(judge: Execution) -> list[bytes]:
     try:
-        frames = wire.split(judge.answers.data, 1)
+        return wire.split(judge.answers.data, 2)
+    except wire.Broken:
+        return []
+
+
+def _report(frames: list[bytes]) -> tuple[str, int, int, str] | None:
+    """The judge's one report; None if it left none."""
+    if len(frames) != 1:
+        return None
+    try:
         parts: list[Any] = values.loads(frames[0])
-    except (wire.Broken, values.Malformed, IndexError):
+    except values.Malformed:
         return None
     if [type(part) for part in parts] != [str, int, int, str] or not 0 <= parts[1] <= parts[2]:
         return None

@@ -13,17 +13,11 @@ from groupwise.sandbox.judgement import NotStarted, Outcome
 from groupwise.sandbox.limits import Limits
 from groupwise.sandbox.pool import CANDIDATE, JUDGE, Pool, Worker
 from groupwise.sandbox.verdict import Verdict
-from groupwise.sandbox.zygote import Setup, Zygote, ZygoteGone
+from groupwise.sandbox.zygote import Setup, StartFailed, Zygote, ZygoteGone
 
 ATTEMPTS = 4  # at one judgement, if the worker is killed meanwhile
 IN_A_ROW = 5  # judgements that fail for the sandbox's own reasons before it gives up
 RENEW_AFTER = 20_000  # jobs of one zygote
-
-_PRELOAD = (
-    *("abc", "array", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
-    *("enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "queue"),
-    *("random", "re", "statistics", "string", "struct", "textwrap", "threading", "time", "traceback", "typing"),
-)
 
 
 class Sandbox:
@@ -62,7 +56,7 @@ class Sandbox:
                 tier=name,
                 paths=visible,
                 limits=self.limits.for_child(),
-                preload=(*_PRELOAD, *packages),
+                preload=tuple(packages),
                 deny=probe.denied(),
             )
             for name in probe.wanted(tier, allow_unsafe=allow_unsafe)
@@ -73,6 +67,7 @@ class Sandbox:
         team = [Worker(setups[self.tier], RENEW_AFTER) for _ in range(workers)]
         team[0].zygotes[CANDIDATE] = first
         self._pool = Pool(team)
+        self._compiled = checks.Compiled()
         self._failures = 0
         self._lock = threading.Lock()
         self._end = weakref.finalize(self, Pool.close, self._pool)
@@ -127,7 +122,7 @@ class Sandbox:
 
         def attempt(worker: Worker) -> Outcome:
             self._canary(worker.zygote(JUDGE))
-            return checks.tests(worker, self.limits, task)
+            return checks.tests(worker, self.limits, task, self._compiled)
 
         return self._judged(attempt, 1)
 
@@ -165,7 +160,10 @@ class Sandbox:
     def _canary(self, zygote: Zygote) -> None:
         if zygote.jobs and zygote.jobs % canary.EVERY:
             return
-        out = canary.ways_out(zygote, self.tier)
+        try:
+            out = canary.ways_out(zygote, self.tier)
+        except StartFailed as error:
+            raise NotStarted(f"{error.call}: {error}") from None
         if out:
             raise SandboxError(f"the sandbox leaks: a program could {', '.join(out)}. Nothing more is run in it")
 

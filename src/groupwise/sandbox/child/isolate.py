@@ -20,18 +20,24 @@ MIB = 1 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
 @dataclass(slots=True)
 class Box:
     """What the zygote prepared for its children."""
 
     limits: dict[str, int]
     tier: str
-    pid: int = 0  # by which a child knows itself; 0: by its own number
     landlock: int = 0  # version of the ABI, 0 without
     rules: int = -1  # a Landlock ruleset's descriptor
     filtered: bool = True
     own: int = -1  # pidfd of the zygote
-    address_space: int = 0
+    scratch: bytes = b""  # options of /tmp
+    no_rights: tuple[_Header, ctypes.Array[ctypes.c_char]] = field(
+        default_factory=lambda: (_Header(0x20080522, 0), ctypes.create_string_buffer(24))
+    )
     notes: list[str] = field(default_factory=list)  # what is not as it should be
     filter: seccomp.Filter | None = None
 
@@ -41,8 +47,10 @@ def start(tier: str, paths: dict[str, Any], limits: dict[str, int]) -> Box:
 
     Raises CallFailed or OSError naming what was refused.
     """
-    box = Box(limits=limits, tier=tier, address_space=_size_now() + limits["memory"])
+    box = Box(limits=limits, tier=tier)
+    box.scratch = f"size={limits['scratch']},nr_inodes=1024,mode=777".encode()
     _first_to_die(box)
+    _set_limits(box)
     if tier == "namespaces":
         _namespaces(box, paths)
     elif tier == "landlock":
@@ -51,21 +59,18 @@ def start(tier: str, paths: dict[str, Any], limits: dict[str, int]) -> Box:
         _limits_only(box)
     if tier == "namespaces":
         box.own = above(call("pidfd_open", os.getpid(), 0))
+    _no_way_up()
     if box.filtered:
-        box.filter = _filter(box, box.pid or os.getpid())
+        own_files = box.tier == "namespaces"
+        box.filter = seccomp.Filter(own_files=own_files, shrinking=own_files or box.landlock >= 3)
     return box
 
 
 def above(number: int) -> int:
     """The descriptor moved away from the low numbers, which belong to a child's pipes."""
-    moved = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 90)
+    moved = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 32)
     os.close(number)
     return moved
-
-
-def _filter(box: Box, pid: int) -> seccomp.Filter:
-    own_files = box.tier == "namespaces"
-    return seccomp.Filter(seccomp.program(pid, own_files=own_files, shrinking=own_files or box.landlock >= 3))
 
 
 def _size_now() -> int:
@@ -110,10 +115,8 @@ def _namespaces(box: Box, paths: dict[str, Any]) -> None:
         view.build(paths)
     os.close(proc)
     _become_first()
-    for capability in range(64):
-        if _prctl(24, capability) < 0:  # the bounding set ends here
-            break
-    box.pid = 1
+    if box.landlock:
+        box.rules = above(landlock.nothing_new(box.landlock))
 
 
 def _map(proc: int, uid: int, gid: int) -> None:
@@ -181,7 +184,6 @@ def _landlock(box: Box, paths: dict[str, Any]) -> None:
     devices = [(path, landlock.READ_FILE | landlock.WRITE_FILE) for path in paths["devices"]]
     box.rules = above(landlock.ruleset(readable + listed + devices, box.landlock))
     box.notes.append("no directory is writable: temporary files fail")
-    _no_leftover_rights()
 
 
 def _nobody_if_it_can_read(box: Box, paths: dict[str, Any]) -> None:
@@ -203,12 +205,6 @@ def _others_may_read(path: str) -> bool:
         path = os.path.dirname(path)
 
 
-def _no_leftover_rights() -> None:
-    for capability in range(64):
-        if _prctl(24, capability) < 0:
-            break
-
-
 def _limits_only(box: Box) -> None:
     box.notes.append("files, environment and memory of other processes of this user can be read: nothing is hidden")
     try:
@@ -223,48 +219,33 @@ def _limits_only(box: Box) -> None:
 
 
 def enter(box: Box, descriptors: list[int], cpu: float) -> None:
-    """Make the calling process, just forked, a child that may run foreign code. Raises on any refusal."""
+    """Make the calling process, just forked, a child that may run foreign code. Raises on any refusal.
+
+    Short on purpose: every page of memory that is touched here is copied, and that is what a child costs.
+    """
     os.setsid()
-    _prctl(1, signal.SIGKILL)  # die with the zygote
-    high = [fcntl.fcntl(number, fcntl.F_DUPFD, 100) for number in descriptors]
-    for number, source in enumerate(high):
-        os.dup2(source, number, inheritable=True)
-    if box.tier == "namespaces":
+    for number, source in enumerate(descriptors):
+        os.dup2(source, number, True)
+    if box.tier == "namespaces":  # the kernel ends it with the zygote, which is pid 1 above it
         call("unshare", NEWNS | NEWIPC, about="mount and ipc namespace of one job")
-        options = f"size={box.limits['scratch']},nr_inodes=1024,mode=777"
-        call("mount", b"tmpfs", b"/tmp", b"tmpfs", 2 | 4, options.encode(), about="/tmp of one job")
+        call("mount", b"tmpfs", b"/tmp", b"tmpfs", 2 | 4, box.scratch, about="/tmp of one job")
         os.chdir("/tmp")
-        if box.landlock:
-            read = [("/", landlock.READ), ("/tmp", landlock.CHANGE)]
-            devices = [(f"/dev/{name}", landlock.READ_FILE | landlock.WRITE_FILE) for name in view.DEVICES]
-            box.rules = landlock.ruleset(read + devices, box.landlock)
     else:
-        os.chdir("/")
-    _set_limits(box, cpu)
-    _drop_capabilities()
-    _prctl(4, 0)  # not dumpable: no core file, no tracer
-    if _prctl(38, 1) < 0:
-        raise CallFailed("prctl", ctypes.get_errno(), "no_new_privs")
+        _prctl(1, signal.SIGKILL)
+    seconds = int(cpu) + 2  # behind the zygote's own clock
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    call("capset", box.no_rights[0], box.no_rights[1])
     if box.rules >= 0:
         landlock.restrict(box.rules)
-    first = len(descriptors)
-    os.closerange(first, 1024)
-    install(box)
+    os.closerange(len(descriptors), 64)
+    if box.filter is not None:
+        box.filter.install(os.getpid())  # the last step
 
 
-def install(box: Box) -> None:
-    """The last step: the filter of system calls."""
-    if not box.filtered:
-        return
-    chosen = box.filter if box.pid else _filter(box, os.getpid())
-    assert chosen is not None
-    chosen.install()
-
-
-def _set_limits(box: Box, cpu: float) -> None:
+def _set_limits(box: Box) -> None:
+    """On the zygote, whose children inherit them."""
     bounds = [
-        (resource.RLIMIT_CPU, int(cpu) + 2),  # behind the zygote's own clock
-        (resource.RLIMIT_AS, box.address_space),
+        (resource.RLIMIT_AS, _size_now() + box.limits["memory"]),
         (resource.RLIMIT_FSIZE, 16 * MIB),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_STACK, 64 * MIB),
@@ -280,10 +261,11 @@ def _set_limits(box: Box, cpu: float) -> None:
         resource.setrlimit(which, (value, value))
 
 
-class _Header(ctypes.Structure):
-    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
-
-
-def _drop_capabilities() -> None:
-    _libc.prctl(47, ctypes.c_ulong(4), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))  # ambient ones
-    call("capset", _Header(0x20080522, 0), ctypes.create_string_buffer(24))
+def _no_way_up() -> None:
+    """Not dumpable (no core file, no tracer), no rights by exec: on the zygote, whose children inherit it."""
+    for capability in range(64):
+        if _prctl(24, capability) < 0:  # the bounding set ends here
+            break
+    _prctl(4, 0)
+    if _prctl(38, 1) < 0:
+        raise CallFailed("prctl", ctypes.get_errno(), "no_new_privs")

@@ -3,12 +3,11 @@
 Descriptors: 0 stdin, 1 stdout, 2 stderr, 3 the job, 4 the report, 5 answers of the program, 6 calls to it.
 """
 
-import json
+import marshal
 import os
 import random
 import sys
 import types
-import unittest
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +15,20 @@ from . import pytest_like, rewrite, runner, values, wire
 from .proxy import Link, Stop
 
 JOB, REPORT = 3, 4
+CODE = b"C"  # begins the message that holds compiled tests
 _MODULES = ("solution", "program", "candidate")  # names under which test files may import the program
+
+
+def warm_up() -> None:
+    """Do once in the zygote what every child does, so that what it sets up is there for all."""
+    runner.warm_up()
+    prelude = "import math\nfor x in [1]:\n    assert abs(x - 1) < 1e-6, 'x'\n"
+    rewrite.load(rewrite.prepare(prelude + "def check(f):\n    assert f([1]) == {'a': (1,)}\n", prelude).dump())
 
 
 def main() -> None:
     """Run the tests of the job on descriptor 3, report, end the process."""
-    job = json.loads(wire.read(JOB, 1 << 30))
+    job = marshal.loads(wire.Reader(JOB, 1 << 30).read())
     if job["mode"] == "calls":  # a canary
         runner.run(job)
     os.close(JOB)
@@ -117,24 +124,25 @@ class _Watched:
 
 
 def _run(job: dict[str, Any], link: Link, tally: Tally) -> None:
-    try:
-        code, tree, tally.least = rewrite.prepare(job["tests"])
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _BadTests(f"the tests cannot be compiled: {error}") from None
+    tests = _compiled(job)
+    tally.least = tests.assertions
     module = types.ModuleType("tests")
     sys.modules["tests"] = module
     space = module.__dict__
-    _load_prelude(job, space)
+    try:
+        exec(tests.prelude, space)
+    except Exception as error:
+        raise _BadTests(f"the prelude cannot be run: {type(error).__name__}: {error}") from None
     program = link.function(job["entry"]) if job["entry"] else None
-    names = {job["entry"].partition(".")[0], "candidate"} if job["entry"] else rewrite.free_names(tree) - set(space)
+    names = {job["entry"].partition(".")[0], "candidate"} if job["entry"] else set(tests.free) - set(space)
     space.update({name: program or link.function(name) for name in names})
     space[rewrite.WATCH] = tally.watch
     _offer(link)
     link.open()
     before = dict(space)
-    _guarded("the tests", lambda: exec(code, space), tally, counted=False)
+    _guarded("the tests", lambda: exec(tests.code, space), tally, counted=False)
     check = space.get("check")
-    if callable(check) and check is not before.get("check") and not rewrite.calls_check(tree):
+    if callable(check) and check is not before.get("check") and not tests.calls_check:
         target = program or link.function(next(iter(names), "candidate"))
         _guarded("check", lambda: check(target), tally, counted=False)
     _run_tests(space, before, link, tally)
@@ -142,11 +150,16 @@ def _run(job: dict[str, Any], link: Link, tally: Tally) -> None:
         tally.right()  # assertions inside `try`, `with` or helpers only
 
 
-def _load_prelude(job: dict[str, Any], space: dict[str, Any]) -> None:
+def _compiled(job: dict[str, Any]) -> rewrite.Tests:
+    """The tests, compiled; the first time they are also reported, before the program has said anything."""
+    if job["code"]:
+        return rewrite.load(job["code"])
     try:
-        exec(compile(job["prelude"], "<prelude>", "exec", dont_inherit=True), space)
-    except Exception as error:
-        raise _BadTests(f"the prelude cannot be run: {type(error).__name__}: {error}") from None
+        tests = rewrite.prepare(job["tests"], job["prelude"])
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _BadTests(f"the tests cannot be compiled: {type(error).__name__}: {error}") from None
+    wire.write(REPORT, CODE + tests.dump())
+    return tests
 
 
 def _offer(link: Link) -> None:
@@ -162,7 +175,7 @@ def _guarded(where: str, act: Callable[[], object], tally: Tally, *, counted: bo
     """Run a piece of test code: what it raises is a case that failed, what it does not is one that passed."""
     try:
         act()
-    except (pytest_like.Skipped, unittest.SkipTest):
+    except pytest_like.Skipped:
         return
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         tally.broken_off = tally.broken_off or not counted
@@ -178,11 +191,12 @@ def _guarded(where: str, act: Callable[[], object], tally: Tally, *, counted: bo
 def _run_tests(space: dict[str, Any], before: dict[str, Any], link: Link, tally: Tally) -> None:
     new = [(name, one) for name, one in space.items() if before.get(name) is not one]
     fixtures = {one.fixture_name: one for _, one in new if hasattr(one, "fixture_name")}
+    unittest = sys.modules.get("unittest")  # only if the tests import it: it is large
     own = {name: value for name, value in before.items() if not name.startswith("__")}
     for name, one in new:
         if isinstance(one, types.FunctionType) and name.startswith("test") and not hasattr(one, "fixture_name"):
             _run_function(name, one, fixtures, own, (link, tally))
-        elif isinstance(one, type) and issubclass(one, unittest.TestCase):
+        elif isinstance(one, type) and unittest is not None and issubclass(one, unittest.TestCase):
             for method in unittest.defaultTestLoader.getTestCaseNames(one):
                 _counted(f"{name}.{method}", lambda one=one, method=method: _unittest(one, method), link, tally)  # type: ignore[misc]
         elif isinstance(one, type) and name.startswith("Test"):
@@ -237,11 +251,11 @@ def _counted(where: str, act: Callable[[], object], link: Link, tally: Tally) ->
         tally.executed -= 1
 
 
-def _unittest(kind: type[unittest.TestCase], method: str) -> None:
-    result = unittest.TestResult()
+def _unittest(kind: Any, method: str) -> None:
+    result = sys.modules["unittest"].TestResult()
     kind(method).run(result)
     if result.skipped:
-        raise unittest.SkipTest("skipped")
+        raise pytest_like.Skipped
     for _, text in result.failures:
         raise AssertionError(text.strip().splitlines()[-1])
     for _, text in result.errors:

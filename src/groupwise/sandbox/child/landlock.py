@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from .syscalls import call
 
 READ_FILE, READ_DIR, EXECUTE, WRITE_FILE = 1 << 2, 1 << 3, 1 << 0, 1 << 1
-_CHANGE = (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 12)  # remove dir, file; make dir, file, link
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _KNOWN = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV))  # ABI, bits that came with it
 READ = READ_FILE | READ_DIR
-CHANGE = READ | WRITE_FILE | _CHANGE | _REFER | _TRUNCATE
 _ON_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
 
 
@@ -48,6 +46,13 @@ def ruleset(allowed: Iterable[tuple[str, int]], version: int) -> int:
         finally:
             os.close(place)
     return rules
+
+
+def nothing_new(version: int) -> int:
+    """A ruleset for where the file system is the child's own: no exec, no device, pipe or socket file; no network."""
+    files = EXECUTE | (1 << 6) | (1 << 9) | (1 << 10) | (1 << 11)
+    wanted = _Ruleset(files, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    return call("landlock_create_ruleset", wanted, 24 if version >= 6 else 16 if version >= 4 else 8, 0)
 
 
 def restrict(rules: int) -> None:

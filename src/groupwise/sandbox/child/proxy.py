@@ -19,6 +19,7 @@ class Link:
     def __init__(self) -> None:
         self.why: tuple[str, str] | None = None  # (word, message)
         self.calls = 0
+        self.answers = wire.Reader(ANSWERS)
         self.memory = False  # whether the program reported MemoryError
 
     def open(self) -> None:
@@ -66,7 +67,7 @@ class Link:
 
     def _receive(self) -> list[values.Token]:
         try:
-            answer = values.loads(wire.read(ANSWERS))
+            answer = values.loads(self.answers.read())
         except wire.Closed:
             self.stop("gone", f"in call {self.calls}" if self.calls else "while it was loaded")
         except (wire.Broken, values.Malformed) as error:

@@ -2,74 +2,104 @@
 
 import ast
 import builtins
+import marshal
+from dataclasses import dataclass
 from types import CodeType
-from typing import Any
 
 WATCH = "__watched_assertion"  # the name by which compiled tests call `Tally.watch`
 
-_BLOCKS = (ast.Try, ast.With, ast.AsyncWith, *((ast.TryStar,) if hasattr(ast, "TryStar") else ()))
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """Test code, ready to run."""
+
+    prelude: CodeType
+    code: CodeType
+    assertions: int  # in its text
+    calls_check: bool  # whether the file itself calls `check`
+    free: list[str]  # names that it uses and does not define
+
+    def dump(self) -> bytes:
+        """As `load` takes it, on the same Python."""
+        return marshal.dumps((self.prelude, self.code, self.assertions, self.calls_check, self.free))
 
 
-class _Asserts(ast.NodeTransformer):
+def load(dumped: bytes) -> Tests:
+    """What `dump` gave. Only for what comes from a judge that had not yet heard from the program."""
+    return Tests(*marshal.loads(dumped))
+
+
+class _Change:
     """`assert x` becomes `with watch(line, going_on): assert x`.
 
     `going_on`, that is record a failure and run what follows, at the top of the file and in `check` only, and not
-    where a `try` or `with` may wait for the exception. `assert True` and the like are not counted.
+    where a `try` or `with` may wait for the exception. `assert True` and the like are not counted. Statements are
+    walked and not expressions, of which there are ten times as many.
     """
 
     def __init__(self) -> None:
         self.found = 0
-        self.going_on = True
-        self.depth = 0
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        if isinstance(node.test, ast.Constant):
-            return node
+    def block(self, statements: list[ast.stmt], going_on: bool, depth: int) -> None:
+        for place, one in enumerate(statements):
+            if isinstance(one, ast.Assert):
+                statements[place] = self._watched(one, going_on)
+            elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                top = going_on and depth == 0 and isinstance(one, ast.FunctionDef) and one.name == "check"
+                self.block(one.body, top, depth + 1)
+            else:
+                self._inside(one, going_on and not isinstance(one, _WAITING), depth)
+
+    def _inside(self, one: ast.stmt, going_on: bool, depth: int) -> None:
+        for name in ("body", "orelse", "finalbody"):
+            self.block(getattr(one, name, []), going_on, depth)
+        for branch in [*getattr(one, "handlers", []), *getattr(one, "cases", [])]:
+            self.block(branch.body, going_on, depth)
+
+    def _watched(self, one: ast.Assert, going_on: bool) -> ast.stmt:
+        if isinstance(one.test, ast.Constant):
+            return one
         self.found += 1
         watch = ast.Call(
             func=ast.Name(id=WATCH, ctx=ast.Load()),
-            args=[ast.Constant(node.lineno), ast.Constant(self.going_on)],
+            args=[ast.Constant(one.lineno), ast.Constant(going_on)],
             keywords=[],
         )
-        block = ast.With(items=[ast.withitem(context_expr=watch)], body=[node])
-        return ast.fix_missing_locations(ast.copy_location(block, node))
-
-    def visit(self, node: ast.AST) -> Any:
-        before = self.going_on, self.depth
-        if isinstance(node, _BLOCKS):
-            self.going_on = False
-        elif isinstance(node, _SCOPES):
-            self.depth += 1
-            outermost_check = self.depth == 1 and isinstance(node, ast.FunctionDef) and node.name == "check"
-            self.going_on = self.going_on and outermost_check
-        try:
-            return super().visit(node)
-        finally:
-            self.going_on, self.depth = before
+        block = ast.With(items=[ast.withitem(context_expr=watch)], body=[one])
+        for node in (block, watch, watch.func, *watch.args):
+            ast.copy_location(node, one)
+        return block
 
 
-def prepare(source: str) -> tuple[CodeType, ast.Module, int]:
-    """The code, its tree before the change, and how many assertions it holds. Raises SyntaxError and the like."""
+_WAITING = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)
+
+
+def prepare(source: str, prelude: str) -> Tests:
+    """Compile test code. Raises SyntaxError and the like."""
     tree = ast.parse(source, "<tests>")
-    change = _Asserts()
-    changed = change.visit(ast.parse(source, "<tests>"))
-    return compile(changed, "<tests>", "exec", dont_inherit=True), tree, change.found
+    change = _Change()
+    calls_check = any(_calls_check(one) for one in tree.body)
+    free = _free_names(tree)
+    change.block(tree.body, True, 0)
+    return Tests(
+        prelude=compile(prelude, "<prelude>", "exec", dont_inherit=True),
+        code=compile(tree, "<tests>", "exec", dont_inherit=True),
+        assertions=change.found,
+        calls_check=calls_check,
+        free=sorted(free),
+    )
 
 
-def calls_check(tree: ast.Module) -> bool:
-    """Whether the file itself calls `check` at its end."""
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check":
-                return True
-    return False
+def _calls_check(statement: ast.stmt) -> bool:
+    """Whether a statement at the top of the file calls `check`."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Assert):
+        return False
+    calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return any(isinstance(node.func, ast.Name) and node.func.id == "check" for node in calls)
 
 
-def free_names(tree: ast.Module) -> set[str]:
-    """Names that the file uses but neither binds nor finds among the builtins."""
+def _free_names(tree: ast.Module) -> set[str]:
+    """Names that the code uses but neither binds nor finds among the builtins."""
     used: set[str] = set()
     bound = set(dir(builtins))
     for node in ast.walk(tree):

@@ -159,6 +159,7 @@ ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 LD, JEQ, JGE, JSET, JA, RET, AND = 0x20, 0x15, 0x35, 0x45, 0x05, 0x06, 0x54
 X32 = 0x40000000
 
+_ANY_PID = 0xABCDEF01  # stands for the child's own number until it is known
 _THREAD = 0x00010000  # CLONE_THREAD
 _NEW = 0x7E020080  # every CLONE_NEW*
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1034)  # no owner, signal, lease, notify, pipe size
@@ -262,13 +263,15 @@ class _Fprog(ctypes.Structure):
 class Filter:
     """A compiled filter, ready to be installed in a child."""
 
-    def __init__(self, instructions: list[Instruction]) -> None:
-        if len(instructions) > 4096:
-            raise ValueError(f"a filter of {len(instructions)} instructions: the kernel takes 4096")
+    def __init__(self, *, own_files: bool, shrinking: bool) -> None:
+        instructions = program(_ANY_PID, own_files=own_files, shrinking=shrinking)
         raw = b"".join(struct.pack("=HBBI", *one) for one in instructions)
         self._buffer = ctypes.create_string_buffer(raw, len(raw))
         self._fprog = _Fprog(len(instructions), ctypes.addressof(self._buffer))
+        self._pids = [8 * place + 4 for place, one in enumerate(instructions) if one[3] == _ANY_PID]
 
-    def install(self) -> None:
-        """For the calling thread and what it starts; needs no_new_privs. Cannot be taken back."""
+    def install(self, pid: int) -> None:
+        """For the calling thread, which knows itself as `pid`; needs no_new_privs. Cannot be taken back."""
+        for place in self._pids:
+            struct.pack_into("=I", self._buffer, place, pid)
         call("seccomp", 1, 0, self._fprog)

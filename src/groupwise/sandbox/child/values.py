@@ -139,7 +139,7 @@ def _name(value: Any) -> str:
 
 def dumps(tokens: list[Token]) -> bytes:
     """The tokens as text."""
-    body = json.dumps(tokens, separators=(",", ":"))
+    body = _write(tokens)
     return ("[" + body[1:].replace("[", "\\u005b").replace("{", "\\u007b")).encode()
 
 
@@ -148,7 +148,7 @@ def loads(data: bytes | bytearray) -> list[Token]:
     if data[:1] != b"[" or data.count(b"[") != 1 or b"{" in data:
         raise Malformed("not one flat list")
     try:
-        tokens: list[Token] = json.loads(data.decode("ascii"), parse_int=_short)
+        tokens: list[Token] = _read(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise Malformed(str(error)[:200]) from None
     return tokens
@@ -158,6 +158,10 @@ def _short(text: str) -> int:
     if len(text) > 20:  # long runs of digits cost quadratic time
         raise ValueError("a number of more than 20 characters")
     return int(text)
+
+
+_write = json.JSONEncoder(separators=(",", ":")).encode
+_read = json.JSONDecoder(parse_int=_short).decode
 
 
 def count(token: str) -> int:

@@ -39,23 +39,36 @@ def write(descriptor: int, body: bytes) -> None:
         raise Closed from None
 
 
-def read(descriptor: int, largest: int = LARGEST) -> bytes:
-    """Receive one message. Raises Closed, or Broken if it says it is longer than `largest`."""
-    (length,) = struct.unpack("=I", _exactly(descriptor, 4))
-    if length > largest:
-        raise Broken(f"a message of {length} bytes, the limit is {largest}")
-    return _exactly(descriptor, length)
+class Reader:
+    """Receives messages; what arrives together is read together."""
 
+    def __init__(self, descriptor: int, largest: int = LARGEST) -> None:
+        self._descriptor, self._largest = descriptor, largest
+        self._left = b""
 
-def _exactly(descriptor: int, length: int) -> bytes:
-    parts = []
-    while length:
+    def read(self) -> bytes:
+        """The next message. Raises Closed, or Broken if it says it is longer than the largest."""
+        data = self._left
+        while len(data) < 4:
+            data += self._more(1 << 16)
+        (length,) = struct.unpack_from("=I", data)
+        if length > self._largest:
+            raise Broken(f"a message of {length} bytes, the limit is {self._largest}")
+        missing = 4 + length - len(data)
+        if missing > 0:
+            parts = [data]
+            while missing > 0:
+                parts.append(self._more(min(missing, 1 << 20)))
+                missing -= len(parts[-1])
+            data = b"".join(parts)
+        self._left = data[4 + length :]
+        return data[4 : 4 + length]
+
+    def _more(self, most: int) -> bytes:
         try:
-            part = os.read(descriptor, min(length, 1 << 20))
+            part = os.read(self._descriptor, most)
         except OSError:
             raise Closed from None
         if not part:
             raise Closed
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
+        return part
