@@ -1,22 +1,14 @@
 """Whether the answer's number is the right one."""
 
 import re
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from groupwise.errors import ConfigError, RewardError
+from groupwise.rewards.places import LONGEST, NUMBER, after_hashes, last_number
 
-LONGEST = 1000  # characters of a number that is read; what is longer is no answer, and costs nothing
-
-_NUMBER = re.compile(
-    r"(?:(?<![\w)])[-+\u2212])?"  # a sign, not the operator of "7-5"
-    r"[$\u20ac\u00a3]?"
-    r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+)"
-    r"(?:[eE][-+]?[0-9]{1,3}(?![0-9])|/[0-9]+(?![.,]?[0-9]))?"
-)
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\{(-?[0-9]+)\}\{([0-9]+)\}")
 
 
@@ -85,11 +77,6 @@ class ExactAnswer:
         return _plain(answer)
 
 
-def _last_number(text: str) -> str | None:
-    last = deque(_NUMBER.finditer(text), maxlen=1)
-    return last[0].group() if last else None
-
-
 def _boxed(text: str) -> str | None:
     start = text.rfind("\\boxed{")
     if start < 0:
@@ -103,15 +90,10 @@ def _boxed(text: str) -> str | None:
     return None
 
 
-def _after_hashes(text: str) -> str | None:
-    _, found, after = text.rpartition("####")
-    return after.partition("\n")[0] if found else None
-
-
 _PLACES: Mapping[str, Callable[[str], str | None]] = {
-    "last_number": _last_number,
+    "last_number": last_number,
     "boxed": _boxed,
-    "hashes": _after_hashes,
+    "hashes": after_hashes,
     "whole": str.strip,
 }
 
@@ -121,7 +103,7 @@ def _only_number(text: str, *, alone: bool) -> Fraction | None:
     text = text.strip()
     if len(text) > LONGEST:
         return None
-    found = [match.group() for match in _NUMBER.finditer(text)]
+    found = [match.group() for match in NUMBER.finditer(text)]
     if len(found) != 1 or (alone and text.removesuffix(".") != found[0]):
         return None
     number, _, below = found[0].translate(_DROPPED).partition("/")

@@ -1,0 +1,1 @@
+"""What `math_answer` stands on: reading a mathematical answer, and whether two are the same."""
