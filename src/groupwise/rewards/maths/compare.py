@@ -112,6 +112,9 @@ def _unit_factor(gold: str, answer: str, rules: Rules) -> Fraction | None:
 
 
 def _parts(form: Form) -> Sequence[Form]:
+    if isinstance(form, Several) and not form.open and all(isinstance(item, Relation) for item in form.items):
+        intervals = [_interval(item) for item in form.items]  # x < 2 or x > 3
+        return [interval for interval in intervals if interval is not None]
     return form.parts if isinstance(form, Union) else (form,)
 
 

@@ -79,7 +79,7 @@ _MEMBER = re.compile(r"^[a-zA-Z](?:_\w)?\s*\\in(?![a-z])\s*")
 _AND_OR = re.compile(r"\s*,?\s*(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])\s*")
 _BETWEEN = re.compile(rf"{_AND_OR.pattern}|;|,(?![0-9]{{3}}(?![0-9]))|(?<![0-9]),")  # not the comma of thousands
 _VARIABLE = re.compile(
-    r"^\([a-zA-Z](?:\s*,\s*[a-zA-Z])+\)$|^(?:[a-zA-Z]|\\[a-z]+)(?:_\w|_\{\w+\})?'*(?:\s*\(\s*[a-zA-Z](?:\s*,\s*[a-zA-Z])*\s*\))?$"
+    r"^\([a-zA-Z](?:\s*,\s*[a-zA-Z])+\)$|^(?:[a-zA-Z]|\\[a-z]+)(?:_\w|_\{\w+\})?'*(?:(?:\s*\^\s*\{\s*-1\s*\})?\s*\(\s*[a-zA-Z](?:\s*,\s*[a-zA-Z])*\s*\))?$"
 )
 _UNIT = re.compile(
     r"^(?P<value>.*?(?:[0-9.)\]}!]|\\pi))\s*"
