@@ -7,6 +7,8 @@ from typing import Any
 from . import values, wire
 
 ANSWERS, CALLS = 5, 6
+# Raised within `map` or `filter` these would read as "no more": `all(map(right, cases))` holds when nothing is left.
+_ENDS = (StopIteration, StopAsyncIteration)
 
 
 class Stop(BaseException):
@@ -103,6 +105,8 @@ class Link:
         name, message, base = texts
         for known in (name, base):
             kind = getattr(builtins, known, None)
+            if isinstance(kind, type) and issubclass(kind, _ENDS):
+                return RuntimeError(f"the program raised {name}: {message}")
             if isinstance(kind, type) and issubclass(kind, Exception):
                 try:
                     return kind(message if known == name else f"{name}: {message}")

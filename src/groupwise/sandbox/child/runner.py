@@ -3,7 +3,9 @@
 Descriptors: 0 stdin, 1 stdout, 2 stderr, 3 the job, 4 answers, 5 calls (mode `serve`).
 """
 
+import _sitebuiltins
 import atexit
+import builtins
 import linecache
 import marshal
 import os
@@ -38,6 +40,8 @@ def run(job: dict[str, Any]) -> None:
     os.close(JOB)
     random.seed(job["seed"])
     sys.argv = ["program"]
+    for name in ("exit", "quit"):  # `site`, which defines them, is not loaded here
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     {"calls": _calls, "stdio": _stdio, "serve": _serve}[job["mode"]](job)
 
 

@@ -21,7 +21,7 @@ def build(paths: dict[str, Any]) -> None:
     call("mount", None, b"/", None, _MOUNT_REC_PRIVATE, None, about="/ private")
     quiet = _RDONLY | _NOSUID | _NODEV
     shown = [(path, _copy(path, quiet)) for path in paths["show"]]
-    shown += [(path, _copy(path, _NOSUID)) for path in paths["devices"]]
+    shown += [(path, _copy(path, _RDONLY | _NOSUID)) for path in paths["devices"]]  # their times, not what is written
     packages = [(path, _copy(path, quiet)) for path in paths["packages"]]
     root = next(path for path in _OVER if os.path.isdir(path) and not os.path.islink(path))
     call("mount", b"tmpfs", root.encode(), b"tmpfs", _NOSUID | _NODEV, b"size=1m,mode=755", about=root)
