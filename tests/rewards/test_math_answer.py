@@ -94,6 +94,13 @@ def test_auto_without_a_mark(text, answer, expected):
     assert judge(text, answer) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "score"), [("No, it is not.", 1.0), ("No it is odd", 1.0), ("no one knows", 0.0), ("no or yes", 0.0)]
+)
+def test_yes_and_no_are_what_is_said_first(text, score):
+    assert judge(text, "no", extract="whole") == score
+
+
 @pytest.mark.parametrize("answer", ["18", 18, 18.0, "9*2=18.\n#### 18", "so \\boxed{18}", "$18$", "18 dollars"])
 def test_right_answers_as_rows_have_them(answer):
     assert judge("\\boxed{18}", answer) == 1.0
@@ -279,7 +286,7 @@ def test_steps():
     (judged,) = score_group(MathAnswer(steps=True), {"answer": "72"}, [text])
     assert judged.score == 1.0
     assert judged.steps == tuple(value["steps"])
-    assert judge("", "72", steps=True) == 0.0
+    assert judge("", "72", steps=True) == {"score": 0.0, "steps": [(1, 0.0)]}
 
 
 @given(st.text(alphabet="0123456789+-*/= .\n<>abAB", max_size=200).filter(bool))

@@ -86,7 +86,7 @@ class MathAnswer:
         gold = self._right(row)
         found = self._found(gold, text)
         score = self._score(gold, found) if found else 0.0
-        if not self.steps or score is None or not text:
+        if not self.steps or score is None:
             return score
         return {"score": score, "steps": checked_steps(text, score)}
 

@@ -39,7 +39,7 @@ def checked_steps(text: str, score: float) -> list[tuple[int, float]]:
         if held and end < len(text):
             steps.append((end, float(all(held))))
         start = end
-    return [*steps, (len(text), score)]
+    return [*steps, (max(len(text), 1), score)]  # an empty text too has a step to learn from
 
 
 def calculations(text: str) -> list[bool]:

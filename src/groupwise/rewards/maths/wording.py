@@ -23,6 +23,9 @@ _SAME = {
     for word in group
 }
 _YES_NO = re.compile(r"\b(yes|no|true|false)\b")
+_SAID_FIRST = re.compile(
+    r"^(yes|no|true|false)(?:$|\s*[,.;:-]|\s(?:it|they|he|she|there|this|that|these|those|because|since|as|we|you|the)\b)"
+)
 _CHOICE = re.compile(r"^(?:option|choice|answer)?\s*\(?\s*([a-zA-Z])\s*\)?$", re.IGNORECASE)
 _CHOICE_AND_TEXT = re.compile(r"^\(?([A-Z])(?:\)|[.:](?=\s))\s*\S")
 _ANOTHER = re.compile(r"\([A-Z]\)|\b[B-H]\b|\b(?:or|and)\s+[A-Z]\b")
@@ -38,7 +41,8 @@ def same_words(gold: str, answer: str) -> bool:
     if one == other:
         return True
     if one in ("yes", "no", "true", "false"):
-        return set(_YES_NO.findall(other)) == {one} and other.startswith(one)
+        said = _SAID_FIRST.match(other)
+        return said is not None and said[1] == one and set(_YES_NO.findall(other)) == {one}
     chosen = choice(gold)
     return chosen is not None and chosen == choice(answer)
 
