@@ -1,0 +1,3 @@
+# expect: error
+# passed: 0
+add = 3

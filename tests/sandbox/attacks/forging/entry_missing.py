@@ -1,0 +1,4 @@
+# expect: error
+# passed: 0
+def subtract(a, b):
+    return a - b

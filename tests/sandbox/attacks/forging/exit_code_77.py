@@ -1,0 +1,7 @@
+# expect: memory error exited_early
+# passed: 0
+import os
+
+
+def add(a, b):
+    os._exit(77)

@@ -1,0 +1,7 @@
+# expect: exited_early
+# passed: 0
+import sys
+
+
+def add(a, b):
+    sys.exit(0)

@@ -1,0 +1,3 @@
+# expect: exited_early
+# passed: 0
+raise SystemExit(0)

@@ -1,0 +1,7 @@
+# mode: stdio
+# expect: pass
+a, b = map(int, input().split())
+print(a + b)
+if a:
+    exit()
+quit()

@@ -1,0 +1,4 @@
+# mode: stdio
+# expect: pass
+a, b = map(int, input().split())
+print(a + b, end="")

@@ -1,0 +1,4 @@
+# mode: stdio
+# expect: pass
+a, b = map(int, open(0).read().split())
+print(a + b)

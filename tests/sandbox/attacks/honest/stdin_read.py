@@ -1,0 +1,5 @@
+# mode: stdio
+# expect: pass
+import sys
+
+print(sum(int(word) for word in sys.stdin.read().split()))

@@ -1,0 +1,6 @@
+# mode: tests
+# expect: exited_early
+# passed: 0
+import os
+
+os._exit(0)

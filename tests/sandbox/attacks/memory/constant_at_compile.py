@@ -1,0 +1,3 @@
+# expect: memory error
+def add(a, b):
+    return len(eval("'ab' * (1 << 33)")) + a + b

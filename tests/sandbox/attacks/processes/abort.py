@@ -1,0 +1,6 @@
+# expect: crash
+import os
+
+
+def add(a, b):
+    os.abort()

@@ -1,0 +1,3 @@
+# expect: error
+# source: ""
+# passed: 0

@@ -1,0 +1,3 @@
+# expect: error
+# source: "x = '\ud800'\ndef add(a, b): return a + b"
+# passed: 0

@@ -1,0 +1,4 @@
+# expect: error crash memory timeout
+# limits: spin
+# source: "x = " + "-" * 1_000_000 + "1"
+# passed: 0

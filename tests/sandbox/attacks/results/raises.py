@@ -1,0 +1,4 @@
+# expect: error
+# passed: 0
+def add(a, b):
+    raise ValueError("no")

@@ -1,0 +1,3 @@
+# expect: error
+# source: "def add(a, b) return a + b"
+# passed: 0

@@ -1,0 +1,3 @@
+# mode: stdio
+# expect: fail
+print(" 7")

@@ -1,0 +1,3 @@
+# mode: stdio
+# expect: pass
+print("7  \r\n\n\n")

@@ -1,0 +1,6 @@
+# mode: stdio
+# expect: error fail
+import os
+
+print(7)
+os.close(1)

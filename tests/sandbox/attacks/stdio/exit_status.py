@@ -1,0 +1,6 @@
+# mode: stdio
+# expect: error
+import sys
+
+print(7)
+sys.exit(3)

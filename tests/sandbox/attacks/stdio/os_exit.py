@@ -1,0 +1,5 @@
+# mode: stdio
+# expect: fail
+import os
+
+os._exit(0)

@@ -1,0 +1,4 @@
+# mode: stdio
+# expect: error
+print(7, flush=True)
+raise ValueError

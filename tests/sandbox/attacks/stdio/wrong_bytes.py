@@ -1,0 +1,5 @@
+# mode: stdio
+# expect: fail
+import sys
+
+sys.stdout.buffer.write(b"\xff7\xfe\n")

@@ -1,0 +1,5 @@
+# expect: timeout
+# limits: spin
+n = 0
+while True:
+    n += 1
