@@ -1,5 +1,5 @@
 # expect: pass
-# note: an installed data set may hold the answers
+# note: an installed data set may hold the answers. In tier landlock the names there can be listed, nothing be read
 import importlib
 import os
 import sys
@@ -12,11 +12,19 @@ def add(a, b):
             print("ESCAPE imported", name)
         except ImportError:
             continue
-    for place in {*sys.path, *"@SITES@".split(":"), "@SITE@", "/usr/lib/python3/dist-packages"}:
-        try:
-            names = [name for name in os.listdir(place) if name.endswith((".dist-info", ".egg-info"))]
-        except OSError:
+    standard = ["@STDLIB@/site-packages", "@STDLIB@/dist-packages", "/usr/lib/python3/dist-packages"]
+    for place in {*sys.path, *"@SITES@".split(":"), "@SITE@", *standard}:
+        if place == "@STDLIB@":
             continue
-        if names:
-            print("ESCAPE packages in", place, names[:3])
+        for folder, _, names in os.walk(place):
+            if names and place in standard and "@TIER@" == "namespaces":
+                print("ESCAPE listed", folder)
+            for name in names[:3]:
+                try:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        file.read(10)
+                    if not place.endswith("lib-dynload"):
+                        print("ESCAPE read", folder, name)
+                except OSError:
+                    continue
     return a + b
