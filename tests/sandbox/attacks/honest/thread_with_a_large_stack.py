@@ -8,12 +8,12 @@ threading.stack_size(64 << 20)
 
 
 def depth(n):
-    return 0 if n == 0 else 1 + max(map(depth, [n - 1]))
+    return 0 if n == 0 else 1 + depth(n - 1)
 
 
 def add(a, b):
     found = []
-    one = threading.Thread(target=lambda: found.append(depth(20_000)))
+    one = threading.Thread(target=lambda: found.append(depth(50_000)))
     one.start()
     one.join()
-    return found[0] - 20_000 + a + b
+    return found[0] - 50_000 + a + b
