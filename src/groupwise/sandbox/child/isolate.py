@@ -30,11 +30,13 @@ class Box:
 
     limits: dict[str, int]
     tier: str
+    zygote: int = 0  # its process id
     landlock: int = 0  # version of the ABI, 0 without
     rules: int = -1  # a Landlock ruleset's descriptor
     filtered: bool = True
     own: int = -1  # pidfd of the zygote
     scratch: bytes = b""  # options of /tmp
+    below_tmp: tuple[str, ...] = ()  # packages that lie there, as a virtual environment in /tmp has them
     no_rights: tuple[_Header, ctypes.Array[ctypes.c_char]] = field(
         default_factory=lambda: (_Header(0x20080522, 0), ctypes.create_string_buffer(24))
     )
@@ -48,6 +50,7 @@ def start(tier: str, paths: dict[str, Any], limits: dict[str, int]) -> Box:
     Raises CallFailed or OSError naming what was refused.
     """
     box = Box(limits=limits, tier=tier)
+    box.below_tmp = tuple(path for path in paths["packages"] if path.startswith("/tmp/"))
     box.scratch = f"size={limits['scratch']},nr_inodes=1024,mode=777".encode()
     _first_to_die(box)
     _set_limits(box)
@@ -58,8 +61,12 @@ def start(tier: str, paths: dict[str, Any], limits: dict[str, int]) -> Box:
     else:
         _limits_only(box)
     if tier == "namespaces":
+        # Counted in this user namespace alone. Set before there was one, it would be its ceiling for all processes of
+        # this user on the machine, and one worker's threads would keep another's children from being forked.
+        _bound(resource.RLIMIT_NPROC, limits["threads"])
         box.own = above(call("pidfd_open", os.getpid(), 0))
     _no_way_up()
+    box.zygote = os.getpid()
     if box.filtered:
         own_files = box.tier == "namespaces"
         box.filter = seccomp.Filter(own_files=own_files, shrinking=own_files or box.landlock >= 3)
@@ -180,6 +187,7 @@ def _landlock(box: Box, paths: dict[str, Any]) -> None:
     if os.geteuid() == 0:
         _nobody_if_it_can_read(box, paths)
     readable = [(path, landlock.READ) for path in view.without_masked(paths["show"], set(paths["mask"]))]
+    readable += [(path, landlock.READ) for path in paths["packages"]]
     listed = [(path, landlock.READ_DIR) for path in paths["list"]]
     devices = [(path, landlock.READ_FILE | landlock.WRITE_FILE) for path in paths["devices"]]
     box.rules = above(landlock.ruleset(readable + listed + devices, box.landlock))
@@ -228,10 +236,12 @@ def enter(box: Box, descriptors: list[int], cpu: float) -> None:
         os.dup2(source, number, True)
     if box.tier == "namespaces":  # the kernel ends it with the zygote, which is pid 1 above it
         call("unshare", NEWNS | NEWIPC, about="mount and ipc namespace of one job")
-        call("mount", b"tmpfs", b"/tmp", b"tmpfs", 2 | 4, box.scratch, about="/tmp of one job")
+        view.scratch(box.scratch, box.below_tmp)
         os.chdir("/tmp")
     else:
         _prctl(1, signal.SIGKILL)
+        if os.getppid() != box.zygote:  # it ended before the line above
+            os._exit(1)
     seconds = int(cpu) + 2  # behind the zygote's own clock
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     call("capset", box.no_rights[0], box.no_rights[1])
@@ -253,12 +263,14 @@ def _set_limits(box: Box) -> None:
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_NOFILE, 64),
     ]
-    if box.tier == "namespaces":  # elsewhere it would count all processes of this user
-        bounds.append((resource.RLIMIT_NPROC, box.limits["threads"]))
     for which, value in bounds:
-        hard = resource.getrlimit(which)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+        _bound(which, value)
+
+
+def _bound(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))
 
 
 def _no_way_up() -> None:
