@@ -8,7 +8,7 @@ A program's head says what it is and what a sandbox may say of it:
     # expect: WORD ...                verdicts that are right; `pass` too is right only where it is listed
     # expect TIER: WORD ...           the same, in this tier only
     # passed: N                       so many cases must be right
-    # limits: plain | spin | sleep    which limits it is to run into
+    # limits: plain | spin | sleep | default   which limits it is to run into
     # gate: NAME, danger: NAME        programs with `danger` run only after all gates of that name have held
     # secret: yes                     one call more, add(5, 6), whose answer nobody can know
     # twice: yes                      run twice, must print the same
@@ -43,8 +43,9 @@ PROGRAMS = Path(__file__).parent / "attacks"
 TESTS = "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(3, 4) == 7\n"
 LIMITS: dict[str, dict[str, Any]] = {
     "plain": {"cpu_s": 5, "wall_s": 40},
-    "spin": {"cpu_s": 0.15, "wall_s": 30},
+    "spin": {"cpu_s": 0.1, "wall_s": 30},
     "sleep": {"cpu_s": 5, "wall_s": 0.5},
+    "default": {"memory_mb": 1024, "wall_s": 40},
     "numpy": {"cpu_s": 5, "wall_s": 40, "packages": ("numpy",)},
 }
 _HEAD = re.compile(r"^# (mode|expect|expect \w+|passed|limits|gate|danger|secret|twice|needs|known|note|calls|stdin"
@@ -103,6 +104,7 @@ class Runner:
     def __init__(self, tier: str) -> None:
         self.tier = tier
         self.host = Host(f"{tier}-{os.getpid()}")
+        self.names = self.host.names(tier)
         self.boxes: dict[str, Sandbox] = {}
         self.held: dict[str, bool] = {}
 
@@ -125,7 +127,7 @@ class Runner:
         if program.head.get("twice") and self._judged(box, program).stdout != verdict.stdout:
             result.wrong.append("a second run printed something else")
         result.wrong += self.host.harm()
-        result.wrong += self._later(box)
+        result.wrong += self._later(box, tests=program.head.get("mode") == "tests")
         if result.wrong:
             self.host.remember()  # one program's harm is not told again of the next
         if "gate" in program.head:
@@ -145,7 +147,7 @@ class Runner:
 
     def _box(self, limits: str) -> Sandbox:
         if limits not in self.boxes:
-            settings = {"memory_mb": 256, "workers": 1, "retry_timeouts": False} | LIMITS[limits]
+            settings = {"memory_mb": 160, "workers": 1, "retry_timeouts": False} | LIMITS[limits]
             self.boxes[limits] = Sandbox(tier=self.tier, **settings)
             self._later(self.boxes[limits])  # both kinds of workers are there before anything is counted
             self.host.remember()
@@ -153,7 +155,7 @@ class Runner:
 
     def _judged(self, box: Sandbox, program: Program) -> Verdict:
         text = program.asked("source", program.text)
-        for mark, meaning in self.host.names(self.tier).items():
+        for mark, meaning in self.names.items():
             text = text.replace(mark, meaning)
         secret = "secret" in program.head
         mode = program.head.get("mode", "calls")
@@ -187,12 +189,13 @@ class Runner:
             wrong.append("the program printed the secret")
         return wrong
 
-    def _later(self, box: Sandbox) -> list[str]:
+    def _later(self, box: Sandbox, *, tests: bool = True) -> list[str]:
         """A worker must be as good as new for the next program."""
         source = "def add(a, b):\n    return a + b\n"
-        called = box.run_calls(source, entry="add", inputs=[[1, 2]], expected=[3]).verdict
-        tested = box.run_tests(source, entry="add", tests=TESTS).verdict
-        return [] if (called, tested) == ("pass", "pass") else [f"an honest program later: {called}, {tested}"]
+        words = [box.run_calls(source, entry="add", inputs=[[1, 2]], expected=[3]).verdict]
+        if tests:
+            words.append(box.run_tests(source, entry="add", tests=TESTS).verdict)
+        return [] if set(words) == {"pass"} else [f"an honest program later: {', '.join(words)}"]
 
     def close(self) -> list[str]:
         """End all; what is left."""

@@ -16,12 +16,12 @@ def add(a, b):
     count = 0
     try:
         for _ in range(400):
-            threading.Thread(target=time.sleep, args=(1.0,), daemon=True).start()
+            threading.Thread(target=time.sleep, args=(0.6,), daemon=True).start()
             count += 1
     except (RuntimeError, MemoryError):
         pass
     print(count)
-    time.sleep(1.0)
+    time.sleep(0.6)
     return a + b
 """
 GREEDY = """

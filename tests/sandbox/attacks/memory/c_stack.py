@@ -6,7 +6,7 @@ sys.setrecursionlimit(1 << 30)
 
 class Deep:
     def __getattr__(self, name):
-        return getattr(self, name + "_")
+        return getattr(self, name)
 
 
 def add(a, b):

@@ -1,4 +1,4 @@
-# expect: fail
+# expect: fail timeout
 # passed: 0
 # calls: [([1, 2], {1, 2, 3}), ([1, 2], {1: 2})]
 # limits: spin

@@ -10,7 +10,7 @@ def spin():
 
 
 def add(a, b):
-    team = [threading.Thread(target=spin) for _ in range(6)]
+    team = [threading.Thread(target=spin) for _ in range(3)]
     for one in team:
         one.start()
     for one in team:
