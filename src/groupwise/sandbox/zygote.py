@@ -26,6 +26,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # a zygote has one thread: forking more is unsafe
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # each would reserve 64 MiB of address space: 15 threads were all there was room for
 }
 
 
