@@ -55,10 +55,11 @@ class Run:
     """All programs in one tier as one user, in a process of their own."""
 
     def __init__(self, tier: str, user: str, names: list[str]) -> None:
+        command = [*_command(user), str(RUNNER), tier, *names]
         self.out = tempfile.TemporaryFile("w+")  # noqa: SIM115  # read once the process has ended
         self.err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [*_command(user), str(RUNNER), tier, *names],
+            command,
             env=_environment(),
             cwd=SOURCES.parent,
             stdin=subprocess.DEVNULL,
