@@ -31,7 +31,13 @@ def ways_out(file, parent, numbers):
     tried("change a file's mode", lambda: os.chmod(file, 0o644), out)
     tried("open a network socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close(), out)
     tried("open a local socket", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close(), out)
-    tried("start a program", lambda: os.execv(sys.executable, [sys.executable, "-c", ""]) and False, out)
+    def start():
+        try:
+            os.execv("/no/such/program", ["program"])
+        except FileNotFoundError:
+            return True  # it was looked for
+
+    tried("start a program", start, out)
     tried("signal another process", lambda: os.kill(parent, 0) if parent != os.getpid() else False, out)
     tried("signal its parent", lambda: os.kill(os.getppid(), 0) if os.getppid() else False, out)
     for name, number, *arguments in numbers:

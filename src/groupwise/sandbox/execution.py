@@ -116,7 +116,7 @@ class Execution:
             return True
 
     def finish(self) -> None:
-        """The child is gone: take what is left in its pipes, close them."""
+        """Take what is left in the child's pipes, close them."""
         for descriptor in list(self.sinks):
             self.drain(descriptor)
         self.close()
@@ -136,7 +136,8 @@ class Execution:
     @property
     def started(self) -> bool:
         """Whether isolation was complete: from then on the program runs, and whatever happens is its doing."""
-        return self.stdout.data[:1] == bytes([_STARTED])
+        failed = self.reply is not None and self.reply["why"] == "setup"  # the zygote's own word
+        return self.stdout.data[:1] == bytes([_STARTED]) and not failed
 
     @property
     def trouble(self) -> str:
@@ -162,6 +163,11 @@ def pump(executions: Sequence[Execution], on_reply: Callable[[Execution], None] 
     """
     try:
         _pump(executions, on_reply)
+    except ZygoteGone as error:
+        for one in executions:
+            one.finish()
+        error.started = executions[0].started
+        raise
     finally:
         for one in executions:
             one.close()

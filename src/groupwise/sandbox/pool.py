@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from groupwise.errors import SandboxError
+from groupwise.errors import ConfigError, SandboxError
 from groupwise.sandbox.zygote import Setup, StartFailed, Zygote
 
 CANDIDATE, JUDGE = "runner", "judge"  # modules in `child/`
@@ -17,7 +17,6 @@ class Worker:
         self.setup, self.renew_after = setup, renew_after
         self.zygotes: dict[str, Zygote] = {}
         self.shared = False  # whether another execution ran beside the present one
-        self.canary_due = 0  # jobs since the last canary
 
     def zygote(self, role: str = CANDIDATE) -> Zygote:
         """The zygote of this role, started or renewed if need be. Raises SandboxError."""
@@ -58,6 +57,8 @@ class Pool:
         worker = self._take(alone)
         try:
             yield worker
+        except ConfigError:
+            raise  # the caller's mistake, the worker is fine
         except BaseException:
             worker.restart()  # its state is not known
             raise

@@ -1,5 +1,6 @@
 """Running programs that nobody has read, and saying whether they are right."""
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from groupwise.sandbox.child import values
 from groupwise.sandbox.judgement import NotStarted, Outcome
 from groupwise.sandbox.limits import Limits
 from groupwise.sandbox.pool import CANDIDATE, JUDGE, Pool, Worker
-from groupwise.sandbox.verdict import Verdict
+from groupwise.sandbox.verdict import Case, Verdict
 from groupwise.sandbox.zygote import Setup, StartFailed, Zygote, ZygoteGone
 
 ATTEMPTS = 4  # at one judgement, if the worker is killed meanwhile
@@ -70,7 +71,7 @@ class Sandbox:
         self._compiled = checks.Compiled()
         self._failures = 0
         self._lock = threading.Lock()
-        self._end = weakref.finalize(self, Pool.close, self._pool)
+        self._end = weakref.finalize(self, _close, self._pool, os.getpid())
 
     # --- judging ------------------------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Sandbox:
 
     def _once(self, attempt: Callable[[Worker], Outcome], total: int, *, alone: bool) -> tuple[Verdict, bool]:
         """The verdict, and whether another program ran at the same time."""
-        why = ""
+        why, started = "", 0
         for _ in range(ATTEMPTS):
             try:
                 with self._pool.turn(alone=alone) as worker:
@@ -152,10 +153,12 @@ class Sandbox:
                     outcome = attempt(worker)
                     return self._verdict(outcome), worker.shared
             except ZygoteGone as error:
+                started += error.started
                 why = f"the worker ended {ATTEMPTS} times while it ran this: {error}"
             except NotStarted as error:
                 why = str(error)
-        return self._sandbox_error(why, total), False
+        case = Case(verdict="crash" if started == ATTEMPTS else "sandbox_error", message=why)
+        return self._verdict(Outcome(cases=(case,), passed=0, total=total)), False
 
     def _canary(self, zygote: Zygote) -> None:
         if zygote.jobs and zygote.jobs % canary.EVERY:
@@ -183,17 +186,6 @@ class Sandbox:
             message=worst.message,
             limits=self.active_limits,
             cases=outcome.cases,
-        )
-
-    def _sandbox_error(self, why: str, total: int) -> Verdict:
-        return Verdict(
-            verdict="sandbox_error",
-            passed=0,
-            total=total,
-            tier=self.tier,
-            integrity=self.integrity,
-            message=why,
-            limits=self.active_limits,
         )
 
     # --- about it -----------------------------------------------------------------------------------------------
@@ -254,6 +246,11 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _close(pool: Pool, owner: int) -> None:
+    if os.getpid() == owner:  # not in a fork of the process that opened it
+        pool.close()
 
 
 def _limits(given: dict[str, Any]) -> Limits:

@@ -28,10 +28,13 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",  # each would reserve 64 MiB of address space: 15 threads were all there was room for
 }
+_KEPT = ("LD_LIBRARY_PATH", "PYTHONHOME")  # without which this Python might not start
 
 
 class ZygoteGone(Exception):  # noqa: N818  # says what happened
     """The zygote ended while it held a job. The job can be run again on another one."""
+
+    started = False  # whether the program was running
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +68,7 @@ class Zygote:
         try:
             self.process = subprocess.Popen(  # exec without a function of ours between: this process has threads
                 python,
-                env=_ENVIRONMENT,
+                env=_ENVIRONMENT | {name: os.environ[name] for name in _KEPT if name in os.environ},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -88,6 +91,7 @@ class Zygote:
         told = {
             "tier": setup.tier,
             "role": role,
+            "owner": os.getpid(),
             "paths": dict(setup.paths),
             "limits": dict(setup.limits),
             "preload": list(setup.preload),

@@ -163,7 +163,12 @@ def fork(box: Box) -> int:
     call("unshare", NEWPID, about="a pid namespace for one job")
     child = os.fork()
     if child:
-        call("setns", box.own, NEWPID, about="back to the worker's own pid namespace")
+        try:
+            call("setns", box.own, NEWPID, about="back to the worker's own pid namespace")
+        except CallFailed:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise
     return child
 
 

@@ -32,6 +32,7 @@ def main(control: int) -> None:
     setup = json.loads(channel.recv(1 << 18))
     refuse(setup["deny"])
     try:
+        owner = _owner(setup["owner"])
         role = _preload(setup)
         gc.collect()
         gc.freeze()  # a collection would touch, and so copy, every object
@@ -42,13 +43,26 @@ def main(control: int) -> None:
         os._exit(1)
     about = {"ready": True, "landlock": box.landlock, "seccomp": box.filtered, "notes": box.notes}
     channel.send(json.dumps(about).encode())
+    poller = select.poll()
+    poller.register(channel, select.POLLIN)
+    poller.register(owner, select.POLLIN)
     while True:
+        if owner in {number for number, _ in poller.poll()}:
+            os._exit(0)
         data, descriptors, _, _ = socket.recv_fds(channel, 1 << 16, 8)
         if not data:
             os._exit(0)
         request = json.loads(data)
         if "cancel" not in request:  # one that came too late: its job is over
-            channel.send(json.dumps(_run(box, role, channel, request, descriptors)).encode())
+            channel.send(json.dumps(_run(box, role, (channel, owner), request, descriptors)).encode())
+
+
+def _owner(trainer: int) -> int:
+    """A descriptor that becomes readable when the trainer ends, even if a fork of it still holds our socket."""
+    handle = isolate.above(call("pidfd_open", trainer, 0))
+    if os.getppid() != trainer:
+        os._exit(0)
+    return handle
 
 
 def import_standard() -> None:
@@ -68,7 +82,7 @@ def _preload(setup: dict[str, Any]) -> Any:
 
 
 def _run(
-    box: isolate.Box, role: Any, channel: socket.socket, request: dict[str, Any], descriptors: list[int]
+    box: isolate.Box, role: Any, ends: tuple[socket.socket, int], request: dict[str, Any], descriptors: list[int]
 ) -> dict[str, Any]:
     began = time.monotonic()
     try:
@@ -82,7 +96,7 @@ def _run(
     for number in descriptors:
         os.close(number)
     try:
-        why = _watch(child, channel, request, began)
+        why = _watch(child, ends, request, began)
         if why != "exit":
             os.kill(child, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)
@@ -100,12 +114,14 @@ def _run(
     }
 
 
-def _watch(child: int, channel: socket.socket, request: dict[str, Any], began: float) -> str:
+def _watch(child: int, ends: tuple[socket.socket, int], request: dict[str, Any], began: float) -> str:
     """Wait for the child's end, its limits or a word from the trainer."""
+    channel, owner = ends
     handle = call("pidfd_open", child, 0)
     clock = ((~child) << 3) | 2  # the process's own CPU clock, all its threads
     poller = select.poll()
     poller.register(handle, select.POLLIN)
+    poller.register(owner, select.POLLIN)
     poller.register(channel, select.POLLIN)
     try:
         while True:
@@ -119,10 +135,12 @@ def _watch(child: int, channel: socket.socket, request: dict[str, Any], began: f
             names = {number for number, _ in ready}
             if handle in names:
                 return "exit"
+            if owner in names:
+                os._exit(0)  # the trainer is gone; the kernel ends all that is left
             if channel.fileno() in names:
                 word = channel.recv(1 << 16)
                 if not word:
-                    os._exit(0)  # the trainer is gone; in `namespaces` the kernel ends all that is left
+                    os._exit(0)
                 if json.loads(word).get("cancel") == request["id"]:
                     return "cancel"
     finally:
