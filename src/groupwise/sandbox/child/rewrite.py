@@ -6,7 +6,7 @@ import marshal
 from dataclasses import dataclass
 from types import CodeType
 
-WATCH = "__watched_assertion"  # the name by which compiled tests call `Tally.watch`
+WATCH = "__watched_assertion__"  # the name by which compiled tests call `Tally.watch`; not one that classes mangle
 
 
 @dataclass(frozen=True, slots=True)
