@@ -12,6 +12,7 @@ from groupwise.sandbox.pool import CANDIDATE
 from groupwise.sandbox.zygote import Setup, Zygote
 
 DENY = probe.DENY
+NOBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"]
 BY_CALL = {
     "namespaces": ["unshare", "setns", "mount", "pivot_root", "uid_map", "seccomp", "pidfd_open", "capset"],
     "landlock": ["landlock", "seccomp", "pidfd_open", "capset"],
@@ -109,9 +110,23 @@ def test_importing_the_sandbox_brings_no_torch():
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become an ordinary user")
-@pytest.mark.parametrize("tier", ["namespaces", "landlock"])
-def test_an_ordinary_user_gets_the_same(tier):
+DOCKERS_ROOT = (
+    "+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_raw,+sys_chroot,+mknod,+setfcap"
+)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights up")
+@pytest.mark.parametrize(
+    ("tier", "rights"),
+    [
+        ("namespaces", [*NOBODY, "--no-new-privs"]),
+        ("landlock", [*NOBODY, "--no-new-privs"]),
+        ("landlock", ["--inh-caps=-all", f"--bounding-set=-all,{DOCKERS_ROOT}"]),
+        ("landlock", ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]),
+    ],
+    ids=["user-namespaces", "user-landlock", "root-of-docker", "root-without-rights"],
+)
+def test_less_than_root_gets_the_same(tier, rights):
     python = next((path for path in (sys.executable, "/usr/bin/python3") if _anyone_may_run(path)), None)
     if python is None:
         pytest.skip("no Python that an ordinary user may run")
@@ -121,17 +136,15 @@ def test_an_ordinary_user_gets_the_same(tier):
         "    print(box.run_tests('def f(): return 1', entry='f', tests='assert f() == 1').verdict, box.tier)\n"
         "    print(box.run_stdio('print(open(\"/etc/passwd\").read())', stdin='', expected='').verdict)\n"
     )
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]
     source = os.path.dirname(os.path.dirname(os.path.dirname(probe.__file__)))
     env = {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = subprocess.run([*user, python, "-c", code], capture_output=True, text=True, env=env, cwd="/")
+    result = subprocess.run(["setpriv", *rights, python, "-c", code], capture_output=True, text=True, env=env, cwd="/")
     assert result.stdout.split() == ["pass", tier, "error"], result.stderr
 
 
 def _anyone_may_run(path):
     code = "import subprocess, sys; sys.exit(sys.version_info < (3, 11) or subprocess.call([sys.executable, '-c', '']))"
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     try:
-        return subprocess.run([*user, path, "-c", code], capture_output=True).returncode == 0
+        return subprocess.run(["setpriv", *NOBODY, path, "-c", code], capture_output=True).returncode == 0
     except OSError:
         return False

@@ -151,13 +151,13 @@ def calls(
 
 
 def _cases(one: Execution, expected: Sequence[list[values.Token]], slack: float) -> list[Case]:
+    over = ended(one)
+    if over is not None and over.verdict == "output_limit":
+        return [over] * len(expected)
     try:
         answers, load = _frames(one, len(expected))
     except (wire.Broken, values.Malformed) as error:
         return [Case(verdict="protocol_error", message=str(error)[:300])] * len(expected)
-    over = ended(one)
-    if over is not None and over.verdict == "output_limit":
-        return [over] * len(expected)
     missing = load or over or _left_early(one)
     cases = []
     for index, right in enumerate(expected):

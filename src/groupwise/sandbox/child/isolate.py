@@ -203,7 +203,11 @@ def _nobody_if_it_can_read(box: Box, paths: dict[str, Any]) -> None:
     if not all(_others_may_read(path) for path in paths["show"]):
         box.notes.append("children stay uid 0, without capabilities: user `nobody` cannot read this Python")
         return
-    os.setgroups([])
+    try:
+        os.setgroups([])
+    except PermissionError:  # root in name only
+        box.notes.append("children stay uid 0, without capabilities: this process may not become user `nobody`")
+        return
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
 

@@ -22,8 +22,6 @@ def split(data: bytes | bytearray, most: int) -> list[bytes]:
         if len(out) == most:
             raise Broken(f"more than {most} messages")
         (length,) = struct.unpack_from("=I", data, at)
-        if length > LARGEST:
-            raise Broken(f"a message of {length} bytes, the limit is {LARGEST}")
         if at + 4 + length > len(data):
             break
         out.append(bytes(data[at + 4 : at + 4 + length]))
