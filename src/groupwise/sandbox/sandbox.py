@@ -51,17 +51,8 @@ class Sandbox:
         probe.only_linux()
         self.limits = _limits(limits)
         self.retry_timeouts = retry_timeouts
-        visible = paths.visible(tuple(packages))
-        setups = {
-            name: Setup(
-                tier=name,
-                paths=visible,
-                limits=self.limits.for_child(),
-                preload=tuple(packages),
-                deny=probe.denied(),
-            )
-            for name in probe.wanted(tier, allow_unsafe=allow_unsafe)
-        }
+        tiers = probe.wanted(tier, allow_unsafe=allow_unsafe)
+        setups = {name: _setup(name, tuple(packages), self.limits) for name in tiers}
         first, self._refusals = probe.find(setups, allow_unsafe=allow_unsafe)
         self.tier = next(name for name in setups if name not in {refusal.tier for refusal in self._refusals})
         self.about = dict(first.about)
@@ -192,7 +183,7 @@ class Sandbox:
 
     @property
     def integrity(self) -> str:
-        """ "isolated", or "unprotected" where a program could read the answers."""
+        """Either "isolated" or, where a program could read the answers, "unprotected"."""
         return "unprotected" if self.tier == "rlimits" else "isolated"
 
     @property
@@ -251,6 +242,16 @@ class Sandbox:
 def _close(pool: Pool, owner: int) -> None:
     if os.getpid() == owner:  # not in a fork of the process that opened it
         pool.close()
+
+
+def _setup(tier: str, packages: tuple[str, ...], limits: Limits) -> Setup:
+    return Setup(
+        tier=tier,
+        paths=paths.visible(packages),
+        limits=limits.for_child(),
+        preload=packages,
+        deny=probe.denied(),
+    )
 
 
 def _limits(given: dict[str, Any]) -> Limits:
