@@ -27,5 +27,5 @@ def test_every_method_at_every_strength_is_judged_alike(script):
     assert found.judged_as == "grpo_0.0"
     assert found.unused == ()
     assert (found.reward.name, found.sampling.max_new_tokens) == ("sentiment", 24)
-    assert {recipe.optimizer.learning_rate for recipe in found.methods.values()} == {2e-5}
+    assert {recipe.optimizer.learning_rate for recipe in found.methods.values()} == {5e-5}
     assert [found.methods[f"dpo_{b}"].build_objective().beta for b in (0.05, 1.0)] == [0.05, 1.0]

@@ -68,7 +68,8 @@ def _find(name: str) -> Any:
 
 def _about(kind: type, field: str) -> str:
     """The comment behind the field, or where the line has no room for one, on the line above; empty without either."""
-    source = inspect.getsource(kind)
+    of = next(k for k in kind.__mro__ if field in k.__dict__.get("__annotations__", {}))  # where it is declared
+    source = inspect.getsource(of)
     own = r"(?:(?!\n    \w|\n\n)[^#])*"  # up to the next field: its comment is not this one's
     found = re.search(rf"^    {field}: {own}#\s*(.*)$", source, re.MULTILINE)
     found = found or re.search(rf"^    # (.*)\n    {field}: ", source, re.MULTILINE)

@@ -14,6 +14,8 @@ from groupwise.rewards.length import Length
 from groupwise.rewards.model import Model
 from groupwise.rewards.reasoning_gym import ReasoningGym
 from groupwise.rewards.sentiment import Sentiment
+from groupwise.rewards.stdio import Stdio
+from groupwise.rewards.unit_tests import UnitTests
 from groupwise.user_module import user_module
 
 REWARDS: Mapping[str, type] = {
@@ -23,6 +25,8 @@ REWARDS: Mapping[str, type] = {
     "model": Model,
     "reasoning_gym": ReasoningGym,
     "sentiment": Sentiment,
+    "stdio": Stdio,
+    "unit_tests": UnitTests,
 }
 
 
