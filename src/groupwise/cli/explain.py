@@ -68,7 +68,7 @@ def _find(name: str) -> Any:
 
 def _about(kind: type, field: str) -> str:
     """The comment behind the field, or where the line has no room for one, on the line above; empty without either."""
-    of = next(k for k in kind.__mro__ if field in k.__dict__.get("__annotations__", {}))  # where it is declared
+    of = next(k for k in kind.__mro__ if field in inspect.get_annotations(k))  # where it is declared
     source = inspect.getsource(of)
     own = r"(?:(?!\n    \w|\n\n)[^#])*"  # up to the next field: its comment is not this one's
     found = re.search(rf"^    {field}: {own}#\s*(.*)$", source, re.MULTILINE)
