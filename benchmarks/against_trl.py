@@ -2,9 +2,9 @@
 
     python benchmarks/against_trl.py PEER_PYTHON MODEL_DIR [--rows grpo_small,dpo] [--turns 2] [--steps 3]
 
-PEER_PYTHON is the Python of an environment with `torch==2.13.0 trl==1.16.0`. The two take turns (A B A B ...), each turn
-in a process of its own with nothing else running; the first step of each is its warm-up and is not counted. Prints a line
-of JSON for each row, and writes them with machine and versions to `benchmarks/results/against_trl.json`.
+PEER_PYTHON is the Python of an environment with `torch==2.13.0 trl==1.16.0`. The two take turns (A B A B ...),
+each turn in a process of its own with nothing else running; the first step of each is its warm-up and is not counted.
+Prints a line of JSON for each row, and writes them with machine and versions to `benchmarks/results/against_trl.json`.
 """
 
 import argparse
