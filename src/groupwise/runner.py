@@ -31,6 +31,7 @@ from groupwise.sources.online import OnlineSource
 from groupwise.train.distributed import join_world, shard
 from groupwise.train.loop import train
 from groupwise.train.optim import Optimizer
+from groupwise.train.profile import traced, write_profile
 from groupwise.train.report import StepReport
 
 TINY = "tiny"  # the model path that means: make one on the spot
@@ -81,8 +82,11 @@ class Runner:
                     shard(model)
         self.optimizer = Optimizer(self.policy.parameters(), recipe.optimizer)
 
-    def steps(self) -> Iterator[StepReport]:
-        """Train to the end, one report a step, measuring on held-out data on the way; then write the model."""
+    def steps(self, *, trace: bool = False) -> Iterator[StepReport]:
+        """Train to the end, one report a step, measuring on held-out data on the way; then write the model.
+
+        `trace` records the second of these steps call by call.
+        """
         recipe, every = self.recipe, self.recipe.evaluate.every if self.recipe.evaluate else None
         with self.run:
             if self.run.step == 0:
@@ -96,6 +100,8 @@ class Runner:
                 config=recipe.train,
                 reference=self.reference,
             )
+            if trace and self.world.leads:
+                reports = traced(reports, self.directory)
             for report in reports:
                 done = report.step + 1
                 if report.last or (every and done % every == 0):
@@ -103,6 +109,7 @@ class Runner:
                 yield report
             self.save_model()
             if self.world.leads:
+                write_profile(self.directory, self.policy.device, self.policy.autocast or self.policy.model.dtype)
                 self.run.finish()
 
     def evaluate(self, step: int) -> dict[str, float]:

@@ -18,8 +18,8 @@ from groupwise.pipeline import PipelineRunner
 from groupwise.recipe import Recipe, find_recipe, load_recipe, recipe_of
 from groupwise.runner import Runner
 from groupwise.runs.pipeline import is_pipeline, read_pipeline, read_pipeline_config
-from groupwise.runs.read import read_config, read_run
-from groupwise.runs.schema import Event, StageSummary
+from groupwise.runs.read import read_config, read_profile, read_run
+from groupwise.runs.schema import PROFILE, TRACE, Event, ProfileRecord, StageSummary
 from groupwise.stages import Pipeline, is_pipeline_recipe, pipeline_of
 from groupwise.train.distributed import leave_world
 from groupwise.train.report import StepReport
@@ -33,6 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=Path, help="run directory to write (default: runs/RECIPE-TIME)")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with this run from its last checkpoint")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --run holds")
+    parser.add_argument("--profile", action="store_true", help="show where the time went, and trace the second step")
     parser.epilog = (
         "Any setting of the recipe can be given as --section.key VALUE, such as --train.steps 50. In a pipeline that "
         "is all stages' setting, and --stages.NAME.section.key VALUE is one stage's."
@@ -46,29 +47,29 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     how = {"resume": options.resume is not None, "overwrite": options.overwrite}
     try:
         if isinstance(asked, Pipeline):
-            _train_stages(PipelineRunner(asked, directory, **how))
+            _train_stages(PipelineRunner(asked, directory, **how), profile=options.profile)
         else:
-            _train_one(Runner(asked, directory, **how))
+            _train_one(Runner(asked, directory, **how), profile=options.profile)
     finally:
         leave_world()
     return 0
 
 
-def _train_one(runner: Runner) -> None:
+def _train_one(runner: Runner, *, profile: bool) -> None:
     directory, writes = runner.directory, isinstance(runner.policy, Policy)  # a model that scores does not write
-    last = _train(runner, str(runner.recipe.objective["name"]))
+    last = _train(runner, str(runner.recipe.objective["name"]), profile=profile)
     if runner.world.leads:
         say(f"done: {headline(last.metrics) if last else 'the run was already complete'}")
         say(f"model: {directory / 'model'}   measurements: {directory / 'metrics.jsonl'}")
         _say_next(directory, writes)
 
 
-def _train_stages(pipeline: PipelineRunner) -> None:
+def _train_stages(pipeline: PipelineRunner, *, profile: bool) -> None:
     directory, leads = pipeline.directory, pipeline.world.leads
     if leads:
         tell(f"{' -> '.join(stage.name for stage in pipeline.pipeline.stages)}  in  {directory}")
     for stage in pipeline.stages():
-        _train(stage.runner(), stage.name)
+        _train(stage.runner(), stage.name, profile=profile)
     if leads:
         summary = read_pipeline(directory).summary()
         columns = ("stage", "steps", "seconds", "tokens", "held out", "before", "after")
@@ -88,7 +89,7 @@ def _row(stage: StageSummary) -> list[str]:
     return [label, str(stage.steps), f"{stage.seconds:.1f}", f"{stage.tokens:,}", *measured]
 
 
-def _train(runner: Runner, label: str) -> StepReport | None:
+def _train(runner: Runner, label: str, *, profile: bool = False) -> StepReport | None:
     """Take all steps, showing them; the last one's report, or None if there was none left."""
     recipe, last = runner.recipe, None
     if not runner.world.leads:  # the leading rank shows the steps
@@ -99,11 +100,36 @@ def _train(runner: Runner, label: str) -> StepReport | None:
     for note in runner.policy.notes:
         tell(f"note: {note}")
     with progress(label, recipe.train.steps, runner.run.step) as bar:
-        for last in runner.steps():
+        for last in runner.steps(trace=profile):
             bar.step(last)
+    if profile:
+        _show_profile(read_profile(runner.directory), runner.directory)
     for line in _warnings(runner.directory):
         tell(line)
     return last
+
+
+def _show_profile(found: ProfileRecord, directory: Path) -> None:
+    total = sum(phase.seconds for phase in found.phases.values())
+    rows = [
+        [
+            name,
+            f"{p.seconds:.2f}",
+            f"{p.seconds / total:.1%}",
+            f"{p.tokens:,}",
+            f"{p.operations / 1e9:,.0f}",
+            f"{p.of_matmul:.1%}",
+        ]
+        for name, p in sorted(found.phases.items(), key=lambda item: -item[1].seconds)
+    ]
+    columns = ("phase", "seconds", "of all", "tokens", "GFLOP needed", "of the matmul rate")
+    table(
+        f"{found.steps} steps in {found.dtype}; matrix products at {found.matmul_rate / 1e9:,.0f} GFLOP/s",
+        columns,
+        rows,
+    )
+    traced = f"trace: {directory / TRACE}   " if (directory / TRACE).is_file() else ""
+    say(f"{traced}profile: {directory / PROFILE}")
 
 
 def _say_next(directory: Path, writes: bool) -> None:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 import torch
 
+from groupwise import clock
 from groupwise.candidates import Completion, FinishReason
+from groupwise.clock import phase
 from groupwise.engines.caches import ModelCache, SharedPromptCache
 from groupwise.engines.sampling import Sampling, draw, stable_seed
 from groupwise.errors import ModelError
@@ -57,12 +59,14 @@ class LocalEngine:
         found: dict[int, tuple[Completion, ...]] = {}
         for wave in self._waves(prompts, sampling.k):
             rows = [_Row(i, stable_seed(seeds[i], j)) for i in wave for j in range(sampling.k)]
-            with torch.inference_mode(), self.policy.computing():
+            with phase("decode"), torch.inference_mode(), self.policy.computing():
                 for i in self._write([prompts[i] for i in wave], rows, sampling):
                     n = wave.index(i)
                     found[i] = tuple(map(self._completion, rows[n * sampling.k : (n + 1) * sampling.k]))
                     if done is not None:
                         done(i, found[i])
+                written = [(len(prompts[row.prompt]), len(row.token_ids)) for row in rows]
+                clock.count(sum(n for _, n in written), sum(self.policy.operations.decode(*size) for size in written))
         return [found[i] for i in range(len(prompts))]
 
     def _waves(self, prompts: Sequence[tuple[int, ...]], k: int) -> Iterator[list[int]]:
@@ -82,7 +86,10 @@ class LocalEngine:
     def _write(self, prompts: list[tuple[int, ...]], rows: list[_Row], sampling: Sampling) -> Iterator[int]:
         """Run one wave to its end, filling in the rows; gives each prompt when the last of its rows has ended."""
         kind = SharedPromptCache if self.policy.shares_prompts else ModelCache
-        cache = kind(self.policy, prompts, sampling.k)
+        with phase("prefill"):
+            cache = kind(self.policy, prompts, sampling.k)
+            lengths = [len(prompt) for prompt in prompts]
+            clock.count(sum(lengths), self.policy.operations.prefill(lengths))
         device = self.policy.device
         seed = torch.tensor([row.seed for row in rows], device=device)
         alive = list(range(len(rows)))  # the row that stands at each place of the batch

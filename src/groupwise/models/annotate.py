@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupwise.candidates import Need
+from groupwise.clock import phase
 from groupwise.data.batch import Batch
 from groupwise.models.reference import Reference
 from groupwise.models.scoring import step_log_probs, step_read
@@ -24,12 +25,14 @@ def annotate(
     critic = Need.VALUE in needs and policy.learned != "value"  # a reward model's own values are what it learns
     old = Need.OLD in needs and moves
     if old or critic or Need.CURRENT in needs:
-        found = step_read(policy, batch, needs, max_tokens)
+        with phase("old"):
+            found = step_read(policy, batch, needs, max_tokens)
         added |= {"logp": found["logp"]} if Need.CURRENT in needs else {}
         added |= {"logp_old": found["logp"]} if old else {}
         added |= {"value_old": found["value"]} if critic else {}
         added |= {"value": found["value"]} if Need.VALUE in needs and Need.CURRENT in needs else {}
     if Need.REF in needs:
         assert reference is not None, "the objective needs a reference"
-        added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)
+        with phase("reference"):
+            added["logp_ref"] = step_log_probs(reference.log_probs, batch, max_tokens)
     return replace(batch, candidates=replace(batch.candidates, **added))

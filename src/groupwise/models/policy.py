@@ -142,6 +142,7 @@ class Policy(Trained):
     def _forward(self, batch: Batch, layout: PackedRow | PaddedRows) -> tuple[Tensor, Tensor | None]:
         """Log-probabilities and values as `[N, T]`."""
         mask = batch.candidates.mask
+        self.count(batch)
         with self.computing():
             logp, value = self.module(layout, temperature=self.temperature)
         zeros = logp.new_zeros(mask.shape)

@@ -60,7 +60,6 @@ class ScalarModel(Trained):
     """
 
     learned = "value"
-    shares_prompts = False
 
     def __init__(self, model: Any, tokenizer: Any, *, autocast: torch.dtype | None = None, place: Place) -> None:
         super().__init__(model, tokenizer, TokenValues(model), autocast=autocast)
@@ -97,6 +96,7 @@ class ScalarModel(Trained):
     def values(self, batch: Batch) -> Float[Tensor, "N T"]:
         """The score after (or before) each response token under the mask, else 0."""
         rows = [batch.prompts[g] + r for g, r in zip(batch.prompt_of, batch.responses, strict=True)]
+        self.count(batch)
         ids, attention = self._padded(rows)
         with self.computing():
             values: Tensor = self.module(ids, attention)

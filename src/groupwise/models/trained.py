@@ -4,15 +4,18 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from groupwise import clock
 from groupwise.candidates import Candidates, Need
 from groupwise.data.batch import Batch
 from groupwise.errors import ConfigError, MissingExtra, ModelError, did_you_mean
+from groupwise.models.operations import Operations
 from groupwise.models.sharding import like, whole
 
 
@@ -90,6 +93,10 @@ class Reader(Protocol):
         """The batch's candidates with `logp`, and `value` if it is needed."""
         ...
 
+    def count(self, batch: Batch, *, backward: bool = False) -> None:
+        """Tell the clock of a forward or backward pass over this batch."""
+        ...
+
     def parameters(self) -> list[nn.Parameter]:
         """The parameters that are trained."""
         ...
@@ -107,6 +114,7 @@ class Trained:
     """A model of transformers with its tokenizer and the module that reads it. Dropout is off."""
 
     learned = "logp"  # the tensor of `Candidates` that `read` fills in with a gradient
+    shares_prompts = False  # whether a prompt is computed once for all its responses
 
     def __init__(self, model: Any, tokenizer: Any, module: nn.Module, *, autocast: torch.dtype | None) -> None:
         _switch_dropout_off(model)
@@ -157,6 +165,18 @@ class Trained:
                 found = f"{list(state[name].shape)} saved, {list(parameter.shape)} in the model"
                 raise ModelError(f"the saved parameters are not this model's: {name} has shape {found}")
             parameter.copy_(like(state[name], parameter))
+
+    @cached_property
+    def operations(self) -> Operations:
+        """How many operations a token costs."""
+        return Operations.of(self.model)
+
+    def count(self, batch: Batch, *, backward: bool = False) -> None:
+        """Tell the clock that the phase which runs took a forward or backward pass over this batch."""
+        of = self.operations.backward if backward else self.operations.forward
+        prompts = batch.prompts if self.shares_prompts else [batch.prompts[g] for g in batch.prompt_of]
+        tokens = sum(map(len, prompts)) + sum(map(len, batch.responses))
+        clock.count(tokens, of(batch, shared=self.shares_prompts))
 
     def layers(self) -> list[nn.Module]:
         """The repeated blocks of the decoder, in order: what is sharded one by one."""

@@ -22,13 +22,16 @@ from groupwise.runs.schema import (
     GROUPS,
     METRICS,
     PIPELINE,
+    PROFILE,
     STATUS,
     CompletionRecord,
     Environment,
     ErrorRecord,
     Event,
     GroupRecord,
+    PhaseRecord,
     ProcessRecord,
+    ProfileRecord,
     State,
     Status,
 )
@@ -129,6 +132,16 @@ def read_environment(path: Path) -> Environment:
         raise DataError(f"{path} has format {found['format']}, this version reads up to {FORMAT}: update groupwise")
     processes = [record_of(ProcessRecord, process) for process in found["processes"]]
     return record_of(Environment, found | {"processes": processes})
+
+
+def read_profile(path: Path) -> ProfileRecord:
+    """Where the time of the run in directory `path` went; DataError if it has not written it yet."""
+    if not (path / PROFILE).is_file():
+        raise DataError(f"{path} has no {PROFILE}: a run writes it when it ends")
+    found = read_json(path / PROFILE)
+    return record_of(
+        ProfileRecord, found | {"phases": {n: record_of(PhaseRecord, p) for n, p in found["phases"].items()}}
+    )
 
 
 def read_lines(path: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:

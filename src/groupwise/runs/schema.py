@@ -19,6 +19,8 @@ EVENTS = "events.jsonl"
 CHECKPOINTS = "checkpoints"
 MODEL = "model"
 BASE = "base"
+PROFILE = "profile.json"
+TRACE = "trace.json.gz"
 LOCK = ".lock"
 PIPELINE = "pipeline.yaml"
 SUMMARY = "summary.json"
@@ -147,6 +149,31 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseRecord:
+    """What a phase took, in `phases`: each second counts for the innermost phase."""
+
+    seconds: Annotated[float, "spent in it over all steps"]
+    tokens: Annotated[int, "tokens it computed; 0 where it computes none"]
+    operations: Annotated[float, "floating-point operations that these tokens cannot do without"]
+    of_matmul: Annotated[float, "operations a second, as a share of `matmul_rate`"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileRecord:
+    """`profile.json`: where the time of all steps went. Held-out measurements and checkpoints are not counted."""
+
+    steps: Annotated[int, "steps that are summed up"]
+    device: Annotated[str, "where the model ran"]
+    dtype: Annotated[str, "what it computed in"]
+    matmul_rate: Annotated[float, "floating-point operations a second of a large product of matrices, measured here"]
+    phases: Annotated[
+        Mapping[str, PhaseRecord],
+        "`prefill` (prompts), `decode` (sampling), `score` (waiting for rewards), `old` and `reference` (passes before "
+        "training), `forward`, `backward`, `optimizer`, `other`",
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StageSummary:
     """A finished stage of a pipeline, in `stages`."""
 
@@ -179,6 +206,8 @@ FILES: Mapping[str, str] = {
     f"{CHECKPOINTS}/step_00000100/": "what training goes on from after 100 steps; a directory of this name is whole",
     f"{MODEL}/": "the trained model, an ordinary Hugging Face folder; written at the end",
     f"{BASE}/": "with `model.path: tiny`, the model that was made and that training started from",
+    PROFILE: "where the time went",
+    TRACE: "with `--profile`, the second step call by call, for Perfetto",
     LOCK: "held by the process that writes the run, as a POSIX record lock",
 }
 """Path in the run directory to what it is."""
@@ -194,6 +223,6 @@ PIPELINE_FILES: Mapping[str, str] = {
 
 RECORDS: tuple[type, ...] = (
     Environment, ProcessRecord, Status, ErrorRecord, MetricsRecord, GroupRecord, CompletionRecord, Event,
-    PipelineSummary, StageSummary,
+    ProfileRecord, PhaseRecord, PipelineSummary, StageSummary,
 )  # fmt: skip
 """All records, in the order of the documentation."""

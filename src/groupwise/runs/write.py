@@ -28,7 +28,9 @@ from groupwise.runs.schema import (
     LOCK,
     METRICS,
     MODEL,
+    PROFILE,
     STATUS,
+    TRACE,
     Environment,
     ErrorRecord,
     Event,
@@ -74,7 +76,7 @@ class Run:
         _refuse(path, overwrite)
         path.mkdir(parents=True, exist_ok=True)
         with lock.acquired(path):
-            for name in (STATUS, *LOGS, ENVIRONMENT, CHECKPOINTS, MODEL, BASE, CONFIG):
+            for name in (STATUS, *LOGS, ENVIRONMENT, CHECKPOINTS, MODEL, BASE, PROFILE, TRACE, CONFIG):
                 _discard(path / name)
             atomic.write_file(path / CONFIG, text)
             return cls._start(path, config, step=0, processes=[this_process(0, devices)])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from groupwise.candidates import Completion, Group
+from groupwise.clock import phase
 from groupwise.data.prompts import PromptRow
 from groupwise.engines.sampling import Sampling, stable_seed
 from groupwise.errors import DataError
@@ -114,7 +115,9 @@ class OnlineSource:
             pending[i] = self.judge.submit(rows[i].row, [completion.text for completion in found])
 
         sampled = self.engine.generate([row.prompt_ids for row in rows], self.sampling, seeds=seeds, done=done)
-        scored = [(place, self._scored(rows[i], sampled[i], pending[i].result())) for i, (place, _) in enumerate(mine)]
+        with phase("score"):
+            judged = [pending[i].result() for i in range(len(mine))]
+        scored = [(place, self._scored(rows[i], sampled[i], judged[i])) for i, (place, _) in enumerate(mine)]
         everyone = scored if self.peers is None else self.peers.gather(scored)
         return [group for _, group in sorted(everyone, key=lambda item: item[0])]
 

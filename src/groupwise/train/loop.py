@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from groupwise import clock
 from groupwise.candidates import Group, Loss, Objective, why_unjudged
+from groupwise.clock import phase
 from groupwise.data.batch import Batch, collate, micro_batches
 from groupwise.errors import ConfigError, TrainingError
 from groupwise.models.annotate import annotate
@@ -16,7 +18,7 @@ from groupwise.runs.write import Run
 from groupwise.train.budget import Budget
 from groupwise.train.distributed import this_world
 from groupwise.train.optim import Optimizer
-from groupwise.train.report import Clock, Stats, StepReport, report_step
+from groupwise.train.report import Stats, StepReport, report_step
 from groupwise.train.resume import load_checkpoint, save_checkpoint
 from groupwise.train.source import Source
 
@@ -65,10 +67,9 @@ def train(
     objective = load_checkpoint(run, policy, optimizer, source, objective=objective, reference=reference)
     budget = Budget.of(run, steps=config.steps, tokens=config.tokens)
     for step in budget.steps_left(run.step):
-        clock = Clock()
+        clock.take()  # what was done between steps is not theirs
         groups = source.take(step, policy)  # scored candidates
-        clock.measured = source.measured()
-        clock.lap("sample")
+        measured = source.measured()
         batch = _batch(groups, policy, step)
         moves = config.epochs > 1
         batch = annotate(
@@ -76,29 +77,33 @@ def train(
         )  # reference, old log-probabilities, values
         batch = replace(batch, candidates=objective.prepare(batch.candidates)).matched()  # scores -> weights
         steps = budget.spend(step, batch.tokens)
-        clock.lap("annotate")
         for _ in range(config.epochs):
             stats = Stats(len(batch.responses))
             for micro, counts in world.share(list(micro_batches(batch, config.max_tokens))):
-                candidates = policy.read(micro, objective.needs)
-                learned = getattr(candidates, policy.learned)
-                learned.retain_grad()
-                out = objective(candidates)
+                with phase("forward"):
+                    candidates = policy.read(micro, objective.needs)
+                    learned = getattr(candidates, policy.learned)
+                    learned.retain_grad()
+                    out = objective(candidates)
                 _check_loss(out, micro, groups, step)
-                (out.loss * (world.size if counts else 0)).backward()  # type: ignore[no-untyped-call]
+                with phase("backward"):
+                    (out.loss * (world.size if counts else 0)).backward()  # type: ignore[no-untyped-call]
+                    policy.count(micro, backward=True)
                 if counts:
                     stats.add(micro, learned, out)
-            stats.grad_norm = optimizer.clip(config.max_grad_norm)
+            with phase("optimizer"):
+                stats.grad_norm = optimizer.clip(config.max_grad_norm)
             if not math.isfinite(stats.grad_norm):
                 raise TrainingError(_blame(policy, objective, batch, groups, step=step, optimizer=optimizer))
             if stats.grad_norm > 0:  # else there was nothing to learn, and momentum must not move the weights
-                stats.learning_rate = optimizer.step(step, steps)
+                with phase("optimizer"):
+                    stats.learning_rate = optimizer.step(step, steps)
             optimizer.zero()
         objective = objective.after_step(world.add(stats.means))
         if reference is not None:
             reference.after_step(step, policy)
-        clock.lap("train")
-        yield report_step(run, step, groups, batch, stats=stats, clock=clock, last=step + 1 == steps)
+        measured |= clock.take().metrics()
+        yield report_step(run, step, groups, batch, stats=stats, measured=measured, last=step + 1 == steps)
         if (step + 1) % config.save_every == 0 or step + 1 == steps:
             save_checkpoint(run, step + 1, policy, optimizer, source, objective=objective, reference=reference)
 

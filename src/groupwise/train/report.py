@@ -1,6 +1,5 @@
 """What a step leaves behind: measurements, its groups with the push each token got, and warnings with their cause."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,21 +22,6 @@ class StepReport:
     metrics: Mapping[str, float]  # as written to metrics.jsonl
     groups: Sequence[Group]
     last: bool  # whether the run ends with it
-
-
-class Clock:
-    """Seconds of a step's phases, and what else was measured of them."""
-
-    def __init__(self) -> None:
-        self.last = time.perf_counter()
-        self.seconds: dict[str, float] = {}
-        self.measured: dict[str, float] = {}
-
-    def lap(self, phase: str) -> None:
-        """Everything since the last lap was `phase`."""
-        now = time.perf_counter()
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
-        self.last = now
 
 
 @dataclass
@@ -83,7 +67,14 @@ class Stats:
 
 
 def report_step(
-    run: Run, step: int, groups: Sequence[Group], batch: Batch, *, stats: Stats, clock: Clock, last: bool
+    run: Run,
+    step: int,
+    groups: Sequence[Group],
+    batch: Batch,
+    *,
+    stats: Stats,
+    measured: Mapping[str, float],
+    last: bool,
 ) -> StepReport:
     """Write a step's lines to the run directory, and return its measurements."""
     stats = stats.over_ranks()
@@ -97,10 +88,10 @@ def report_step(
         "optimizer/learning_rate": stats.learning_rate,
         "tokens/trained": float(batch.candidates.mask.sum()),
         "tokens/computed": float(batch.tokens),
-        **clock.measured,
-        **{f"seconds/{phase}": seconds for phase, seconds in clock.seconds.items()},
+        **measured,
     }
-    metrics["tokens/per_second"] = metrics["tokens/computed"] / max(sum(clock.seconds.values()), 1e-9)
+    seconds = sum(value for name, value in measured.items() if name.startswith("seconds/"))
+    metrics["tokens/per_second"] = metrics["tokens/computed"] / max(seconds, 1e-9)
     if this_world().leads:
         _warn(run, step, metrics, groups)
         run.log_groups(step, [_group_record(step, g, group, stats) for g, group in enumerate(groups)])
