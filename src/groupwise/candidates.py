@@ -306,6 +306,9 @@ class Objective(ABC):
 
     __slots__ = ()
     takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "comparisons"  # what given data must hold
+    rowwise: ClassVar[bool] = (
+        False  # whether, once prepared, a row's share of the loss is its own: see train/gradient.py
+    )
 
     def __post_init__(self) -> None:
         """ConfigError for a value outside its field's choices; a method with checks of its own calls this first."""

@@ -71,6 +71,25 @@ def test_a_step_is_the_same_however_it_is_split(case, dtype, sizes, seed, count)
     assert_same(pushes, push(case, c))
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.objective.rowwise], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rowwise_objective_may_be_split_within_groups(case, seed):
+    c = case.objective.prepare(step(case, seed))
+    rows = torch.randperm(len(c.score), generator=torch.Generator().manual_seed(seed)).split(3)
+    assert_same(sum(loss(case, c.rows(part)) for part in rows), loss(case, c))
+    pushes = torch.zeros_like(c.logp)
+    for part in rows:
+        pushes[part] = push(case, c.rows(part))
+    assert_same(pushes, push(case, c))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.objective.rowwise], ids=str)
+def test_the_others_read_their_groups_whole(case):
+    c = case.objective.prepare(step(case))
+    pushes = torch.stack([push(case, c.rows([n]))[0] for n in range(len(c.score))])
+    assert not torch.allclose(pushes, push(case, c))
+
+
 @every
 def test_statistics_of_the_parts_add_up(case):
     c = case.objective.prepare(step(case))

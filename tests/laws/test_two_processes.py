@@ -1,4 +1,4 @@
-"""Two processes under torchrun take the same step as one: FSDP2 over gloo, float64."""
+"""Two processes under torchrun take the same step as one: FSDP2 over gloo, float64, and groups over the budget."""
 
 import json
 import os
@@ -27,7 +27,12 @@ def test_two_ranks_take_the_step_that_one_takes(name, tmp_path):
         "data": {"task": "sums", "size": 50, "settings": {"digits": 1}}
         if rows is None
         else {"path": str(tmp_path / "rows.jsonl")},
-        "train": {"steps": 2, "groups_per_step": 5, "max_tokens": 30, "save_every": 1},
+        "train": {
+            "steps": 2,
+            "groups_per_step": 5,
+            "max_tokens": 8 if name in ("dpo", "grpo") else 30,
+            "save_every": 1,
+        },
         "optimizer": {"learning_rate": 1e-3},
     }
     if rows is None:

@@ -80,14 +80,10 @@ class Batch:
             candidates=replace(self.candidates.rows(rows), mismatched=None),
         )
 
-    def part(self, prompts: Sequence[int]) -> "Batch":
-        """The rows of these prompts, divided by the whole step's totals."""
+    def rows(self, rows: Sequence[int]) -> "Batch":
+        """These rows with their prompts, divided by the whole step's totals. Rows of a prompt must be neighbours."""
+        prompts = list(dict.fromkeys(self.prompt_of[n] for n in rows))
         place = {g: i for i, g in enumerate(prompts)}
-        rows_of: dict[int, list[int]] = {g: [] for g in prompts}
-        for n, g in enumerate(self.prompt_of):
-            if g in rows_of:
-                rows_of[g].append(n)
-        rows = [n for g in prompts for n in rows_of[g]]
         return Batch(
             prompts=tuple(self.prompts[g] for g in prompts),
             responses=tuple(self.responses[n] for n in rows),
@@ -166,19 +162,42 @@ def _confidence(given: Sequence[float | None], device: torch.device | str) -> to
     return torch.tensor(certain, dtype=torch.float32, device=device)
 
 
-def micro_batches(batch: Batch, max_tokens: int) -> Iterator[Batch]:
-    """Whole groups packed under `max_tokens`, the largest first; a group over the budget goes alone."""
+def micro_batches(batch: Batch, max_tokens: int, *, split: bool = False) -> Iterator[Batch]:
+    """Whole groups packed under `max_tokens`, the largest first.
+
+    A group over the budget goes alone; with `split` in pieces under it, a row at least, each with the prompt.
+    """
     whole = replace(batch, candidates=batch.candidates.whole_step())
-    size = [len(prompt) for prompt in batch.prompts]
+    rows_of: list[list[int]] = [[] for _ in batch.prompts]
     for n, g in enumerate(batch.prompt_of):
-        size[g] += len(batch.responses[n])
+        rows_of[g].append(n)
+    size = [len(p) + sum(len(batch.responses[n]) for n in rows) for p, rows in zip(batch.prompts, rows_of, strict=True)]
     taken: list[int] = []
     used = 0
     for g in sorted(range(len(size)), key=lambda g: (-size[g], g)):
+        if split and size[g] > max_tokens:
+            yield from (whole.rows(piece) for piece in pieces(batch, max_tokens, rows_of[g]))
+            continue
         if taken and used + size[g] > max_tokens:
-            yield whole.part(taken)
+            yield whole.rows(taken)
             taken, used = [], 0
-        taken.append(g)
+        taken += rows_of[g]
         used += size[g]
     if taken:
-        yield whole.part(taken)
+        yield whole.rows(taken)
+
+
+def pieces(batch: Batch, max_tokens: int, rows: Sequence[int] | None = None) -> list[list[int]]:
+    """The rows in portions that stay under `max_tokens` with their prompts, a row at least in each."""
+    found: list[list[int]] = []
+    room = 0
+    for n in range(len(batch.responses)) if rows is None else rows:
+        prompt, response = len(batch.prompts[batch.prompt_of[n]]), len(batch.responses[n])
+        follows = bool(found) and batch.prompt_of[found[-1][-1]] == batch.prompt_of[n]
+        needed = response if follows else prompt + response
+        if not found or needed > room:
+            found.append([])
+            room, needed = max_tokens, prompt + response
+        found[-1].append(n)
+        room -= needed
+    return found

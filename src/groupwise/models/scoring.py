@@ -31,7 +31,7 @@ def _step(read: Callable[[Batch], Mapping[str, Tensor]], batch: Batch, max_token
     row_of = {source: n for n, source in enumerate(batch.source)}
     parts: list[Mapping[str, Tensor]] = []
     rows = []
-    for micro in micro_batches(batch, max_tokens):
+    for micro in micro_batches(batch, max_tokens, split=True):
         parts.append(read(micro))
         rows += [row_of[source] for source in micro.source]
     order = torch.tensor(rows, device=batch.candidates.mask.device)

@@ -19,6 +19,8 @@ class BestOfN(Objective):
     Candidates that tie for the last place share its weight. A group of equal scores has no best one.
     """
 
+    rowwise = True
+
     k: int = 1  # how many of a group's candidates are learned from
 
     def __post_init__(self) -> None:

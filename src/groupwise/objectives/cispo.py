@@ -16,6 +16,8 @@ class CISPO(Objective):
     w as in GRPO. No token loses its gradient to a clip: rare tokens that a clip would silence still learn.
     """
 
+    rowwise = True
+
     cap: float = 5.0  # highest importance weight, 1 + the paper's eps_high
     # how scores become weights
     advantage: weights.Advantage = "standardized"

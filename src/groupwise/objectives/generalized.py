@@ -78,6 +78,10 @@ class Generalized(Objective):
             warnings.warn('generalized.weights = "listwise" reads no score: see its docstring', stacklevel=2)
 
     @property
+    def rowwise(self) -> bool:  # type: ignore[override]  # here it depends on a field
+        return self.weights not in OF_STRENGTH
+
+    @property
     def needs(self) -> Need:
         clipped = self.surrogate == "clipped"
         reads_ref = self.kl_coef > 0 or self.weights in OF_STRENGTH or (clipped and self.anchor == "reference")

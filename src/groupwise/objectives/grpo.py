@@ -30,6 +30,8 @@ class GRPO(Objective):
     weight is the sum of those of the steps that end at it or after it.
     """
 
+    rowwise = True
+
     clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-average answers
     clip_high: float = 0.2  # and below 1 + clip_high for better ones; DAPO's clip-higher is 0.28
     kl_coef: float = 0.0  # strength of the pull to the reference; 0 needs no reference model

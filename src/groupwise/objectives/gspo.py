@@ -16,6 +16,8 @@ class GSPO(Objective):
     w as in GRPO. The ratio of a whole response moves far less than a token's, so the clip is far tighter.
     """
 
+    rowwise = True
+
     clip_low: float = 3e-4  # the ratio is held above 1 - clip_low for worse-than-average answers
     clip_high: float = 4e-4  # and below 1 + clip_high for better ones
     # how scores become weights

@@ -25,6 +25,7 @@ class KTO(Objective):
     """
 
     takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "thumbs"
+    rowwise = True
 
     beta: float = 0.1  # strength of the pull to the reference; usual 0.01 .. 0.5
     lambda_desirable: float = 1.0  # weight of thumbs up

@@ -25,6 +25,8 @@ class PPO(Objective):
         kl_coef *= 1 + clip(KL / kl_target - 1, -0.2, 0.2) min(n / kl_horizon, 1)     n responses
     """
 
+    rowwise = True
+
     clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-expected tokens
     clip_high: float = 0.2  # and below 1 + clip_high for better ones
     kl_coef: float = 0.05  # KL to the reference, taken off the reward; 0 needs no reference model

@@ -21,6 +21,8 @@ class Reinforce(Objective):
     (REINFORCE++, arXiv:2501.03262). The policy must be the one that sampled: there is no ratio to correct it.
     """
 
+    rowwise = True
+
     baseline: Literal["step", "group", "none"] = "step"  # what a score is compared with
     whiten: bool = False  # weights of mean 0 and standard deviation 1 over the step's tokens
     kl_coef: float = 0.0  # KL to the reference, taken off the reward; 0 needs no reference model

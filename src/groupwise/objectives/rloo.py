@@ -18,6 +18,8 @@ class RLOO(Objective):
     The response is one action. On the policy's own samples rho is 1 and the gradient that of w_i l_i.
     """
 
+    rowwise = True
+
     kl_coef: float = 0.0  # KL to the reference, taken off the reward; 0 needs no reference model
     clip_low: float = 0.2  # the ratio is held above 1 - clip_low for worse-than-average answers
     clip_high: float = 0.2  # and below 1 + clip_high for better ones

@@ -17,6 +17,7 @@ class SFT(Objective):
     """
 
     takes: ClassVar[Literal["comparisons", "demonstrations", "thumbs"]] = "demonstrations"
+    rowwise = True
 
     per: Literal["token", "completion"] = "token"  # what counts the same: each token, or each response
 

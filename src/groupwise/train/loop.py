@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from torch import Tensor
 
 from groupwise import clock
 from groupwise.candidates import Group, Loss, Objective, why_unjudged
 from groupwise.clock import phase
-from groupwise.data.batch import Batch, collate, micro_batches
+from groupwise.data.batch import Batch, collate
 from groupwise.errors import ConfigError, TrainingError
 from groupwise.models.annotate import annotate
 from groupwise.models.reference import Reference
@@ -17,6 +18,7 @@ from groupwise.models.trained import Reader
 from groupwise.runs.write import Run
 from groupwise.train.budget import Budget
 from groupwise.train.distributed import this_world
+from groupwise.train.gradient import backward, portions
 from groupwise.train.optim import Optimizer
 from groupwise.train.report import Stats, StepReport, report_step
 from groupwise.train.resume import load_checkpoint, save_checkpoint
@@ -31,7 +33,7 @@ class TrainConfig:
     tokens: int | None = None  # stop before that, after the step that reaches so many computed tokens; null: never
     groups_per_step: int = 8  # groups of a batch: the means of a step run over all of them
     epochs: int = 1  # optimizer steps on each batch; above 1 the old log-probabilities are computed first
-    max_tokens: int = 16384  # tokens of a micro-batch, prompts counted once; changes memory, not the gradient
+    max_tokens: int = 16384  # tokens read at a time, prompts counted once; changes memory, not the gradient
     max_grad_norm: float | None = 1.0  # gradients are scaled down to this 2-norm; null: never
     seed: int = 0  # of everything drawn at random
     save_every: int = 100  # steps between checkpoints; the last step always makes one
@@ -79,18 +81,12 @@ def train(
         steps = budget.spend(step, batch.tokens)
         for _ in range(config.epochs):
             stats = Stats(len(batch.responses))
-            for micro, counts in world.share(list(micro_batches(batch, config.max_tokens))):
-                with phase("forward"):
-                    candidates = policy.read(micro, objective.needs)
-                    learned = getattr(candidates, policy.learned)
-                    learned.retain_grad()
-                    out = objective(candidates)
-                _check_loss(out, micro, groups, step)
-                with phase("backward"):
-                    (out.loss * (world.size if counts else 0)).backward()  # type: ignore[no-untyped-call]
-                    policy.count(micro, backward=True)
+            for portion, counts in world.share(portions(batch, objective, config.max_tokens)):
+                check = partial(_check_loss, micro=portion.batch, groups=groups, step=step)
+                times = world.size if counts else 0
+                learned, out = backward(policy, objective, portion, check=check, times=times)
                 if counts:
-                    stats.add(micro, learned, out)
+                    stats.add(portion.batch, learned, out)
             with phase("optimizer"):
                 stats.grad_norm = optimizer.clip(config.max_grad_norm)
             if not math.isfinite(stats.grad_norm):
@@ -119,7 +115,7 @@ def _batch(groups: Sequence[Group], policy: Reader, step: int) -> Batch:
     return batch
 
 
-def _check_loss(out: Loss, micro: Batch, groups: Sequence[Group], step: int) -> None:
+def _check_loss(out: Loss, *, micro: Batch, groups: Sequence[Group], step: int) -> None:
     loss = out.loss if isinstance(out, Loss) else None  # a user's objective may return anything
     if not (isinstance(loss, Tensor) and loss.ndim == 0 and loss.requires_grad):
         raise TrainingError(
@@ -138,12 +134,12 @@ def _rows(micro: Batch, groups: Sequence[Group]) -> str:
 def _blame(
     policy: Reader, objective: Objective, batch: Batch, groups: Sequence[Group], *, step: int, optimizer: Optimizer
 ) -> str:
-    """Which rows made the gradient, or its norm, non-finite: one group at a time, as only a failing step can afford."""
+    """Which rows made the gradient, or its norm, non-finite: bit by bit, as only a failing step can afford."""
     bad: list[str] = []
-    for micro in micro_batches(batch, 1):
+    for portion in portions(batch, objective, 1):
         optimizer.zero()
-        objective(policy.read(micro, objective.needs)).loss.backward()  # type: ignore[no-untyped-call]
+        backward(policy, objective, portion, check=lambda _: None)
         if not math.isfinite(optimizer.clip(None)):
-            bad.append(_rows(micro, groups))
-    where = "; ".join(bad) or "their sum only: no single group's gradient is non-finite"
+            bad.append(_rows(portion.batch, groups))
+    where = "; ".join(bad) or "their sum only: no part's gradient is non-finite"
     return f"step {step}: the gradient is not finite on {where}; no step was taken"
