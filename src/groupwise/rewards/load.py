@@ -10,6 +10,7 @@ from groupwise.errors import ConfigError, GroupwiseError, did_you_mean
 from groupwise.rewards.call import Reward
 from groupwise.rewards.combine import Combine
 from groupwise.rewards.exact_answer import ExactAnswer
+from groupwise.rewards.judge import Judge
 from groupwise.rewards.length import Length
 from groupwise.rewards.model import Model
 from groupwise.rewards.reasoning_gym import ReasoningGym
@@ -21,6 +22,7 @@ from groupwise.user_module import user_module
 REWARDS: Mapping[str, type] = {
     "combine": Combine,
     "exact_answer": ExactAnswer,
+    "judge": Judge,
     "length": Length,
     "model": Model,
     "reasoning_gym": ReasoningGym,
