@@ -66,7 +66,11 @@ class Optimizer:
         vectors = [p for p in self.parameters if p.ndim <= 1]
         groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         self.inner = torch.optim.AdamW(
-            [group for group in groups if group["params"]], lr=config.learning_rate, betas=config.betas, eps=config.eps
+            [group for group in groups if group["params"]],
+            lr=config.learning_rate,
+            betas=config.betas,
+            eps=config.eps,
+            fused=True,  # one pass over the memory instead of a dozen
         )
 
     def clip(self, max_norm: float | None) -> float:
