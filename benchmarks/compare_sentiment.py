@@ -43,9 +43,9 @@ OPENINGS, TOKENS, SEED = 512, 24, 0
 STRENGTHS: Mapping[str, tuple[str, Sequence[float]]] = {  # method -> its setting, and its values
     "grpo": ("kl_coef", (0.0, 0.05, 0.2)),
     "dpo": ("beta", (0.05, 0.2, 1.0)),
-    "plackett_luce": ("beta", (0.05, 0.2, 1.0)),
-    "ipo": ("tau", (0.05, 0.2, 1.0)),
-    "rloo": ("kl_coef", (0.0, 0.03, 0.1)),
+    "plackett_luce": ("beta", (0.2,)),
+    "ipo": ("tau", (0.2,)),
+    "rloo": ("kl_coef", (0.05,)),
     "kto": ("beta", (0.1,)),
     "simpo": ("beta", (2.0,)),
     "orpo": ("lam", (0.1,)),
