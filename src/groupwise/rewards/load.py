@@ -9,25 +9,43 @@ from groupwise.config import build
 from groupwise.errors import ConfigError, GroupwiseError, did_you_mean
 from groupwise.rewards.call import Reward
 from groupwise.rewards.combine import Combine
+from groupwise.rewards.contains import Contains
+from groupwise.rewards.exact import Exact
 from groupwise.rewards.exact_answer import ExactAnswer
+from groupwise.rewards.format import Format
+from groupwise.rewards.json_schema import JsonSchema
 from groupwise.rewards.judge import Judge
+from groupwise.rewards.language import Language
 from groupwise.rewards.length import Length
+from groupwise.rewards.math_answer import MathAnswer
 from groupwise.rewards.model import Model
 from groupwise.rewards.reasoning_gym import ReasoningGym
+from groupwise.rewards.regex import Regex
+from groupwise.rewards.repetition import Repetition
 from groupwise.rewards.sentiment import Sentiment
 from groupwise.rewards.stdio import Stdio
+from groupwise.rewards.toxicity import Toxicity
 from groupwise.rewards.unit_tests import UnitTests
 from groupwise.user_module import user_module
 
 REWARDS: Mapping[str, type] = {
     "combine": Combine,
+    "contains": Contains,
+    "exact": Exact,
     "exact_answer": ExactAnswer,
+    "format": Format,
+    "json_schema": JsonSchema,
     "judge": Judge,
+    "language": Language,
     "length": Length,
+    "math_answer": MathAnswer,
     "model": Model,
     "reasoning_gym": ReasoningGym,
+    "regex": Regex,
+    "repetition": Repetition,
     "sentiment": Sentiment,
     "stdio": Stdio,
+    "toxicity": Toxicity,
     "unit_tests": UnitTests,
 }
 

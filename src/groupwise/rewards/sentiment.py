@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from groupwise.errors import ConfigError, MissingExtra
 
@@ -17,6 +17,8 @@ class Sentiment:
     """
 
     target: Literal["positive", "negative"] = "positive"  # which sign is rewarded
+
+    deterministic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.target not in ("positive", "negative"):
