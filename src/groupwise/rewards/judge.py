@@ -53,6 +53,7 @@ class Judge(Endpoint):
     prompt_column: str = "prompt"  # the text or messages that were answered
     reference_column: str | None = None  # an answer that the judge sees beside the others; pairwise: the opponent
     against: Literal["reference", "round_robin", "random", "first"] = "reference"  # pairwise: the opponents
+    reason: bool = True  # whether the judge says why before its verdict; without, a reply takes a few tokens
     orders: int = 1  # group: in how many orders the candidates are shown
     asks: int = 2  # how often one question is asked until there is a verdict
 
@@ -178,6 +179,7 @@ class Judge(Endpoint):
 
     def _task(self, row: Row) -> Task:
         return Task(
+            reason=self.reason,
             prompt=as_text(self._needed(row, self.prompt_column, "prompt_column", "what was answered")),
             rubric=str(row.get(self.rubric_column) or self.rubric),
             reference=as_text(self._needed(row, self.reference_column, "reference_column", "an answer to compare with"))

@@ -5,6 +5,7 @@ import http.client
 import json
 import random
 import re
+import socket
 import ssl
 import threading
 from collections.abc import Mapping, Sequence
@@ -67,23 +68,10 @@ class Client:
         if known is not None:
             self.ledger.count("from_cache")
             return known
-        tried, said = Unjudged("unjudged"), ""
-        for attempt in range(self.endpoint.retries + 1):
-            if attempt:
-                self.ledger.count("retries")
-            try:
-                return self._try(body, attempt)
-            except _Again as again:
-                tried, said = Unjudged(again.reason), again.said
-                if not again.sensible:
-                    break
-                if attempt < self.endpoint.retries:
-                    self._pause(attempt, again.after_s)
-            except Closed:
-                raise RewardError("was closed while it waited") from None
-        if not self._answered:
-            self._stop(f"never had an answer from {self._whom()}; the last of its tries: {said}. Is the server up?")
-        raise tried
+        try:
+            return self._tries(body)
+        except Closed:
+            raise RewardError("was closed while a question was underway") from None
 
     def keep(self, messages: Messages, reply: Reply) -> None:
         """Remember a reply that served."""
@@ -107,19 +95,41 @@ class Client:
     def _digest(self, body: bytes) -> str:
         return hashlib.sha256(self.endpoint.address.encode() + b"\n" + body).hexdigest()
 
-    def _try(self, body: bytes, attempt: int) -> Reply:
+    def _tries(self, body: bytes) -> Reply:
+        for attempt in range(self.endpoint.retries + 1):
+            if attempt:
+                self.ledger.count("retries")
+            try:
+                return self._try(body)
+            except _Again as again:
+                failed = again
+            if not failed.sensible:
+                break
+            if attempt < self.endpoint.retries:
+                self._pause(attempt, failed.after_s)
+        if not self._answered:
+            self._stop(f"never had an answer from {self._whom()}; its last try: {failed.said}. Is the server up?")
+        raise Unjudged(failed.reason)
+
+    def _try(self, body: bytes) -> Reply:
         self.pace.wait()
         if self._stopped:
             raise RewardError(self._stopped)
         prices, tokens_out = self.ledger.prices, self.endpoint.longest_reply
         most = prices.of(len(body), tokens_out)  # a token is at least one byte
         self.ledger.reserve(most)
-        cost, used = 0.0, (0, 0)
+        cost, used = most, (0, 0)  # a reply that is lost may have been billed
         try:
-            reply = self._read(self._post(body))
+            response = self._post(body)
+            cost = most if response.status == 200 else 0.0
+            reply = self._read(response)
             used = reply.tokens_in, reply.tokens_out
             cost = prices.of(*used) if any(used) else most  # a server that does not tell is paid the most
             return reply
+        except _Again as again:
+            if isinstance(again.__cause__, ConnectionRefusedError | socket.gaierror):
+                cost = 0.0  # it was not sent
+            raise
         finally:
             self.ledger.settle(most, cost, tokens_in=used[0], tokens_out=used[1])
 

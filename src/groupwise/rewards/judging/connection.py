@@ -31,6 +31,10 @@ class Response:
     body: bytes
 
 
+class _GoneError(ConnectionError):
+    """The server had closed a kept connection."""
+
+
 class Server:
     """A pool of connections to the server of a URL. Redirects are not followed: a key goes where it was sent."""
 
@@ -45,14 +49,24 @@ class Server:
     def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send, and wait for the whole answer.
 
-        Raises TimeoutError where that takes longer than `timeout_s`, slow drips included; OSError or
-        http.client.HTTPException where the connection fails.
+        A kept connection that the server had closed meanwhile is replaced. Raises TimeoutError where that
+        takes longer than `timeout_s`, slow drips included; OSError or http.client.HTTPException where the connection
+        fails.
         """
         deadline = time.monotonic() + self.timeout_s
-        connection = self._connection()
+        kept = self._kept()
+        if kept is not None:
+            with contextlib.suppress(_GoneError):
+                return self._post(kept, body, headers, deadline)
+        return self._post(self._made(), body, headers, deadline)
+
+    def _post(
+        self, connection: http.client.HTTPConnection, body: bytes, headers: Mapping[str, str], deadline: float
+    ) -> Response:
+        fresh = connection.sock is None
         expired = threading.Event()
         try:
-            if connection.sock is None:
+            if fresh:
                 connection.connect()
             sock = connection.sock
             timer = threading.Timer(max(deadline - time.monotonic(), 0), _end, [sock, expired])
@@ -60,14 +74,14 @@ class Server:
             self._begin(sock)
             timer.start()
             try:
-                response = self._exchange(connection, body, headers)
+                response = self._exchange(connection, body, headers, fresh=fresh)
             finally:
                 timer.cancel()
                 with self._lock:
                     self._active.discard(sock)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            if expired.is_set() or isinstance(error, TimeoutError):
+            if expired.is_set() or isinstance(error, TimeoutError) or time.monotonic() > deadline:
                 raise TimeoutError(f"no whole answer within {self.timeout_s:g} s") from error
             raise
         except BaseException:
@@ -100,9 +114,14 @@ class Server:
                 return
         connection.close()
 
-    def _exchange(self, connection: http.client.HTTPConnection, body: bytes, headers: Mapping[str, str]) -> Response:
-        connection.request("POST", self._target(), body=body, headers={**headers, **self._proxy_headers()})
-        answer = connection.getresponse()
+    def _exchange(
+        self, connection: http.client.HTTPConnection, body: bytes, headers: Mapping[str, str], *, fresh: bool
+    ) -> Response:
+        try:
+            connection.request("POST", self._target(), body=body, headers={**headers, **self._proxy_headers()})
+            answer = connection.getresponse()
+        except (BrokenPipeError, ConnectionResetError) as error:  # before a byte of an answer
+            raise error if fresh else _GoneError(*error.args) from error
         chunks, size = [], 0
         while chunk := answer.read(65536):
             size += len(chunk)
@@ -116,17 +135,16 @@ class Server:
         named = {name.lower(): value for name, value in answer.getheaders()}
         return Response(answer.status, answer.reason, named, b"".join(chunks))
 
-    def _connection(self) -> http.client.HTTPConnection:
-        """One that is kept and that the server has not closed meanwhile, else a new one."""
+    def _kept(self) -> http.client.HTTPConnection | None:
+        """A connection that is kept and, as far as can be seen, still open."""
         while True:
             with self._lock:
                 if not self._idle:
-                    break
+                    return None
                 kept = self._idle.pop()
             if kept.sock is not None and not _readable(kept.sock):
                 return kept
             kept.close()
-        return self._made()
 
     def _made(self) -> http.client.HTTPConnection:
         host, port, timeout = self.parts.hostname or "", self.parts.port, self.timeout_s

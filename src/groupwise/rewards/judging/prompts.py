@@ -36,24 +36,23 @@ class Task:
     prompt: str
     rubric: str  # of the data's author: the judge is to follow it
     reference: str = ""
+    reason: bool = True  # whether the judge is to say why before its verdict
 
 
 def rubric_question(task: Task, answer: str) -> Question:
     """One answer, from 0 to 10."""
-    line = "score: N"
-    asked = f"{line}\nwhere N is a whole number from 0 (worthless) to 10 (perfect)."
-    body = _shown(task, {"ANSWER": answer})
-    text = f"You grade one answer to a question.\n{body}\n\nSay in one or two sentences what is good and what is wrong \
-about the answer. Then end with one line of this form and nothing after it:\n{asked}"
+    asked = "score: N\nwhere N is a whole number from 0 (worthless) to 10 (perfect)."
+    head = "You grade one answer to a question."
+    text = f"{head}\n{_shown(task, {'ANSWER': answer})}\n\n{_ending(task, 'what is good and what is wrong', asked)}"
     return Question(text=text, ending=asked, read=verdicts.score)
 
 
 def pair_question(task: Task, first: str, second: str) -> Question:
     """Which of two answers is better: the share of the win that goes to the first."""
     asked = "winner: X\nwhere X is A, B, or tie if neither is better."
-    body = _shown(task, {"ANSWER A": first, "ANSWER B": second})
-    text = f"You compare two answers to a question. Their order and their length mean nothing.\n{body}\n\nSay in one \
-or two sentences how they differ in what counts. Then end with one line of this form and nothing after it:\n{asked}"
+    head = "You compare two answers to a question. Their order and their length mean nothing."
+    shown = _shown(task, {"ANSWER A": first, "ANSWER B": second})
+    text = f"{head}\n{shown}\n\n{_ending(task, 'how they differ in what counts', asked)}"
     return Question(text=text, ending=asked, read=verdicts.winner)
 
 
@@ -64,11 +63,16 @@ def group_question(task: Task, answers: Sequence[str]) -> Question:
         f"scores: {', '.join(f'N{i + 1}' for i in range(count))}\n"
         f"with {count} whole numbers from 0 (worthless) to 10 (perfect), in the order of the answers."
     )
-    body = _shown(task, {f"ANSWER {i + 1}": answer for i, answer in enumerate(answers)})
-    text = f"You grade {count} answers to one question, each beside the others. Their order and their length mean \
-nothing.\n{body}\n\nSay in one sentence each what is good and what is wrong. Then end with one line of this form and \
-nothing after it:\n{asked}"
+    head = f"You grade {count} answers to one question, each beside the others. Their order and length mean nothing."
+    shown = _shown(task, {f"ANSWER {i + 1}": answer for i, answer in enumerate(answers)})
+    text = f"{head}\n{shown}\n\n{_ending(task, 'what is good and what is wrong about each', asked)}"
     return Question(text=text, ending=asked, read=lambda content: verdicts.scores(content, count))
+
+
+def _ending(task: Task, what: str, asked: str) -> str:
+    if not task.reason:
+        return f"Reply with one line of this form and nothing else:\n{asked}"
+    return f"Say in a few sentences {what}. Then end with one line of this form and nothing after it:\n{asked}"
 
 
 def reminder(question: Question) -> str:
