@@ -24,7 +24,7 @@ from groupwise.rewards.judging.prompts import (
     reminder,
     rubric_question,
 )
-from groupwise.rewards.judging.tournament import earned, pairs
+from groupwise.rewards.judging.tournament import earned, orders, pairs
 from rewards.told_server import Told, completion, says, status
 
 ROW = {"prompt": "Name a colour.", "answer": "blue"}
@@ -104,10 +104,10 @@ def test_a_real_model_compares_candidates(small):
 
 
 def test_a_real_model_grades_a_group_at_once(small):
-    for orders in (1, 3):
-        judge = load_reward("judge", form="group", orders=orders, **small)
+    for times in (1, 3):
+        judge = load_reward("judge", form="group", orders=times, **small)
         assert scores(judge, "table", "blue", "grey", "blue") == pytest.approx([0.1, 0.9, 0.6, 0.9])
-        assert judge.usage["requests"] == orders
+        assert judge.usage["requests"] == times
 
 
 def test_a_run_judges_groups_side_by_side(small):
@@ -171,6 +171,15 @@ def test_who_meets_whom():
     rings = [pairs("random", 6, seed=seed) for seed in range(20)]
     assert all(sorted([i for pair in ring for i in pair]) == sorted([*range(6)] * 2) for ring in rings)
     assert len({tuple(ring) for ring in rings}) > 1
+
+
+def test_orders_are_distinct_and_come_in_pairs():
+    assert orders(1, 4, seed=0) == [(0,)]
+    assert set(orders(3, 9, seed=0)) == set(permutations(range(3)))
+    for seed in range(10):
+        found = orders(4, 6, seed=seed)
+        assert len(set(found)) == 6
+        assert [order[::-1] for order in found[::2]] == found[1::2]
 
 
 def test_the_orders_of_a_group():

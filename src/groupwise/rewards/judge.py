@@ -1,6 +1,5 @@
 """How a language model behind an OpenAI-compatible server likes the text."""
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
@@ -17,7 +16,7 @@ from groupwise.rewards.judging.prompts import (
     pair_question,
     rubric_question,
 )
-from groupwise.rewards.judging.tournament import earned, pairs
+from groupwise.rewards.judging.tournament import earned, orders, pairs
 
 Row = Mapping[str, Any]
 
@@ -166,13 +165,10 @@ class Judge(Endpoint):
 
     def _by_group(self, task: Task, texts: Sequence[str]) -> list[float | None]:
         own = sorted(set(texts))  # equal texts are shown once; how they came means nothing
-        orders: list[list[str]] = []
-        for i in range(self.orders):
-            shuffled = random.Random(_seed(task, own, i // 2)).sample(own, len(own))
-            orders.append(shuffled[::-1] if i % 2 else shuffled)
-        verdicts = self._asker.verdicts([group_question(task, order) for order in orders])
+        shown = [[own[i] for i in order] for order in orders(len(own), self.orders, seed=_seed(task, own))]
+        verdicts = self._asker.verdicts([group_question(task, order) for order in shown])
         given: dict[str, list[float]] = {text: [] for text in own}
-        for order, verdict in zip(orders, verdicts, strict=True):
+        for order, verdict in zip(shown, verdicts, strict=True):
             for text, score in zip(order, verdict or (), strict=False):
                 given[text].append(score)
         return [fmean(given[text]) if given[text] else None for text in texts]
@@ -201,7 +197,7 @@ def _judge(settings: Mapping[str, Any]) -> Judge:
     return Judge(**settings)
 
 
-def _seed(task: Task, texts: Sequence[str], turn: int = 0) -> int:
+def _seed(task: Task, texts: Sequence[str]) -> int:
     """The same for the same candidates in whatever order, process or run."""
-    whole = repr((task.prompt, sorted(texts), turn)).encode("utf-8", "replace")
+    whole = repr((task.prompt, sorted(texts))).encode("utf-8", "replace")
     return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big")

@@ -1,5 +1,6 @@
-"""Candidates compared two by two: who meets whom, and what each earns."""
+"""Candidates beside each other: who meets whom and what each earns, and the orders in which all are shown."""
 
+import math
 import random
 from collections.abc import Sequence
 from itertools import combinations
@@ -26,3 +27,12 @@ def earned(games: Sequence[tuple[Pair, float | None]], count: int) -> list[float
             won[i].append(win)
             won[j].append(1.0 - win)
     return [fmean(shares) if shares else None for shares in won]
+
+
+def orders(count: int, wanted: int, *, seed: int) -> list[tuple[int, ...]]:
+    """Distinct shuffled orders, as many as wanted or as there are; each second one is the reverse of that before."""
+    rng, found = random.Random(seed), dict[tuple[int, ...], None]()
+    while len(found) < min(wanted, math.factorial(count)):
+        order = tuple(rng.sample(range(count), count))
+        found.update(dict.fromkeys((order, order[::-1])))
+    return list(found)[:wanted]
