@@ -17,6 +17,8 @@ from torch.nn.functional import embedding, scaled_dot_product_attention
 
 from groupwise.data.batch import Batch
 from groupwise.errors import ModelError
+from groupwise.models import shared_attention
+from groupwise.models.shared_attention import Sharing
 
 ATTENTION = "groupwise"
 
@@ -44,6 +46,7 @@ class PackedRow:
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
                 setattr(self, name, value.to(device))
+        self.sharing = Sharing.of(self.prompt_of, self.prompt_length)
         self._window_masks: dict[int | None, tuple[Tensor | None, Tensor]] = {}
         self.attended: dict[int | None, int | None] = {}  # layers that called `attend`, and their window
 
@@ -75,12 +78,16 @@ class PackedRow:
         """[1, H, L, E] to [1, L, H, E]: prompts causally, responses to their prompt and causally to themselves."""
         self.attended[layer] = window
         q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
-        prompt_mask, response_mask = self._masks(window)
-        at = self.prompt_place
-        blocks = [_attention(gather(q, at), gather(k, at), gather(v, at), prompt_mask, scale)]
-        if self.response_place.numel():
-            own, keys = self.response_place, self.key_place
-            blocks.append(_attention(gather(q, own), gather(k, keys), gather(v, keys), response_mask, scale))
+        at, own = self.prompt_place, self.response_place
+        of_prompt = gather(q, at), gather(k, at), gather(v, at)
+        fused = window is None and shared_attention.serves(q, v)
+        blocks = [_attention(*of_prompt, None if fused else self._masks(window)[0], scale)]
+        if own.numel() and fused:
+            of_own = gather(k, own), gather(v, own)
+            blocks.append(shared_attention.attend(gather(q, own), of_prompt[1:], of_own, self.sharing, scale=scale))
+        elif own.numel():
+            keys, mask = self.key_place, self._masks(window)[1]
+            blocks.append(_attention(gather(q, own), gather(k, keys), gather(v, keys), mask, scale))
         return gather(torch.cat([block.flatten(0, 1) for block in blocks]), self.padded_of_packed)[None]
 
     def _masks(self, window: int | None) -> tuple[Tensor | None, Tensor]:
