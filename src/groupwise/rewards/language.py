@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from groupwise.errors import ConfigError, MissingExtra, did_you_mean
 
-PIECE = 60  # letters that are judged together, at least
+PIECE = 40  # letters that are judged together, at least
 PIECES = 300  # of a text, about: of longer ones the pieces are longer
 LONGEST = 4000  # characters of a piece
 _ENDS = ".!?;:\n\u3002\uff01\uff1f\uff1b\u0964\u06d4\u061f"  # of sentences and lines
@@ -21,7 +21,7 @@ class Language:
 
         score = sum_p letters(p) 1[ language(p) = language ] / sum_p letters(p)
 
-    A piece is a sentence or line, joined with the next ones until it has 60 letters (of a text over 18,000 letters
+    A piece is a sentence or line, joined with the next ones until it has 40 letters (of a text over 12,000 letters
     one 300th); py3langid says its language, one of 97 or of those in `among`. A Chinese, Japanese or Korean
     character counts as three letters. Words strewn into sentences of another
     language are not seen.

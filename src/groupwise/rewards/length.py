@@ -26,7 +26,7 @@ class Length:
     the text can be split in another way.
     """
 
-    target: int | None = None  # the length that scores 1; null: 50, unless there is a max_length
+    target: int = 50  # the length that scores 1; not read if there is a max_length
     unit: Literal["words", "characters", "tokens"] = "words"  # what is counted
     max_length: int | None = None  # from here on the penalty is whole: DAPO's L_max
     cache_length: int | None = None  # over how many units it grows from 0 to -1: DAPO's L_cache
@@ -35,7 +35,7 @@ class Length:
     deterministic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.target is not None and not self.target > 0:
+        if not self.target > 0:
             raise ConfigError(f"length.target = {self.target}, must be above 0")
         if self.unit not in ("words", "characters", "tokens"):
             raise ConfigError(f"length.unit = {self.unit!r}, must be `words`, `characters` or `tokens`")
@@ -45,7 +45,7 @@ class Length:
                 "needs both; without them the length is compared with the target"
             )
         if self.max_length is not None and self.cache_length is not None:
-            if self.target is not None:
+            if self.target != 50:
                 raise ConfigError(
                     f"length.target = {self.target} and length.max_length = {self.max_length}: set one of the two; "
                     "`combine` adds several rewards"
@@ -67,8 +67,7 @@ class Length:
         """Score one completion; the row is not read."""
         size = self._size(text)
         if self.max_length is None or self.cache_length is None:
-            target = 50 if self.target is None else self.target
-            return max(0.0, 1.0 - abs(size - target) / target)
+            return max(0.0, 1.0 - abs(size - self.target) / self.target)
         over = size - (self.max_length - self.cache_length)
         return -min(1.0, over / self.cache_length) if over > 0 else 0.0
 

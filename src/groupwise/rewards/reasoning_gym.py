@@ -31,8 +31,11 @@ LONGEST = 20_000  # characters of an answer
 _SUM = re.compile(r"(?!.*(\*\*|//))[0-9 +\-*/()]{1,300}")
 _CELLS = re.compile(r"[0-9 \n-]+|[Q_ \n]+|[A-Z]+")
 _MATHEMATICS = re.compile(
-    r"(?:(?<![A-Za-z_.])(?:[A-Za-z]|sin|cos|tan|exp|log|sqrt|pi)(?![A-Za-z_0-9])"  # no other names, none after a point
-    r"|[0-9]{1,20}(?:\.[0-9]{1,20})?|\*\*(?!\s*[(+-]*\s*[0-9]{3})|[ \n+*/()-])+"
+    r"(?!.*\*\*\s*[(+-]*\s*[0-9.]+[\s)]*\*\*)(?:"  # no powers of powers of numbers
+    r"(?<![A-Za-z_.])(?:[A-Za-z]|sin|cos|tan|exp|log|sqrt|pi)(?![A-Za-z_0-9])"  # no other names, none after a point
+    r"|(?<![0-9.])[0-9]{1,20}(?:\.[0-9]{1,20})?(?![0-9.])|(?<!\*)\*\*(?!\s*[(+-]*\s*[0-9]{3}|\*)|(?<!\*)\*(?!\*)"
+    r"|[ \n+/()-])+",
+    re.DOTALL,
 )
 _COMPLEX = re.compile(r"[0-9.ij +*()-]+")  # to this verifier NaN is near every number
 _KINDS: Mapping[str, Literal["sum", "mathematics", "complex", "cells"]] = {
