@@ -15,7 +15,7 @@ from groupwise.rewards import make_judge, score_group
 from groupwise.rewards.judge import Judge
 from groupwise.rewards.judging.cache import Cache, Reply
 from groupwise.rewards.judging.client import _retry_after
-from rewards.told_server import Told, drips, ends_early, hangs_up, resets, says, status
+from rewards.told_server import Told, drips, ends_early, hangs_up, leaves, resets, says, status
 
 ROW = {"prompt": "Name a colour."}
 KEY = "sk-proj-NOT/for+anyone.else"
@@ -216,6 +216,19 @@ def test_requests_and_cost_keep_to_the_budget(told):
     assert 0 < billed <= judge.usage["cost"] + 1e-9 <= 0.01
 
 
+def test_a_budget_below_one_request_sends_none(told):
+    server, judge = told(budget=0.0002, price_out=10.0, max_tokens=30)  # the longest reply costs 0.0003
+    with pytest.raises(RewardError, match=r"has spent 0 in 0 requests"):
+        judge(ROW, "blue")
+    assert not server.asked
+
+
+def test_a_reply_that_is_none_may_have_been_billed_and_a_refusal_was_not(told):
+    _, judge = told(status(200, b"?"), status(500), status(503), price_out=10.0, max_tokens=20)
+    assert judge(ROW, "blue") == 0.5
+    assert judge.usage["cost"] == pytest.approx((20 + 10) * 10 / 1e6)
+
+
 def test_a_server_that_tells_no_tokens_costs_the_most(told):
     server, judge = told(always=says("score: 5", tokens=None), price_out=10.0, max_tokens=20)
     assert judge(ROW, "blue") == 0.5
@@ -264,6 +277,15 @@ def test_a_kept_connection_that_the_server_closed(told):
     for text in ("blue", "red", "green"):
         assert judge(ROW, text) == 0.5
     assert len(server.peers) == 3
+
+
+def test_a_kept_connection_that_closes_as_it_is_used(told):
+    server, judge = told(says("score: 1"), leaves, says("score: 2"), leaves, leaves, retries=0)
+    assert judge(ROW, "blue") == 0.1
+    assert judge(ROW, "red") == 0.2  # over a new one
+    assert judge(ROW, "green") is None  # that one failed too
+    assert judge.usage["unjudged_connection"] == 1
+    assert len(server.asked) == 5
 
 
 def test_replies_are_kept(told, tmp_path):

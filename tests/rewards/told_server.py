@@ -58,6 +58,11 @@ def ends_early(handler, asked):
     handler.close_connection = True
 
 
+def leaves(handler, asked):
+    """Closes without a word."""
+    handler.close_connection = True
+
+
 def hangs_up(handler, asked):
     """A good answer; then the kept connection is closed without a word."""
     handler.send(200, completion("score: 5"))
