@@ -1,10 +1,13 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from groupwise.errors import ConfigError
+from groupwise.rewards import REWARDS, HarnessConfig, make_judge
 from groupwise.rewards.sentiment import Sentiment
 
 
@@ -18,6 +21,37 @@ def test_sentiment():
     assert pickle.loads(pickle.dumps(reward)) == reward
     with pytest.raises(ConfigError, match="`positive`"):
         Sentiment(target="happy")
+
+
+@pytest.mark.parametrize(
+    "name", ["exact", "contains", "regex", "json_schema", "format", "length", "repetition", "language", "toxicity"]
+)
+def test_the_page_names_every_field(name):
+    page = (Path(__file__).parents[2] / "docs" / "rewards" / "builtin.md").read_text()
+    section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    assert [field.name for field in fields(REWARDS[name]) if f"`{field.name}" not in section] == []
+
+
+def test_the_rewards_with_a_model_work_in_worker_processes():
+    row = {"prompt": "?"}
+    for name, good, bad in (
+        (
+            "language",
+            "The old house by the river was sold last summer.",
+            "Das alte Haus am Fluss wurde jetzt verkauft.",
+        ),
+        ("toxicity", "What a lovely garden you have.", "Shut up, you fucking idiot."),
+        ("json_schema", "[]", "{}"),
+    ):
+        settings = {"schema": {"type": "array"}} if name == "json_schema" else {}
+        judge = make_judge(name, settings, config=HarnessConfig(workers=1))
+        try:
+            high, low = judge.submit(row, [good, bad]).result()
+        finally:
+            judge.close()
+        assert (high.error, high.lost, low.error, low.lost) == ("", "", "", "")
+        assert high.score > 0.9
+        assert low.score < 0.1
 
 
 @pytest.mark.parametrize(
