@@ -43,7 +43,7 @@ class Judge(Endpoint):
     What gets no verdict has no score (None) and is counted by its reason in `usage`, as are requests, tokens and cost.
 
     Raises RewardError for a key, a model or a server that is not known, a spent budget, and a row without what the
-    judge must see. Form and position swap follow MT-Bench (arXiv:2306.05685, sections 3.1 and 3.4).
+    judge must see. Form and position swap follow MT-Bench (arXiv:2306.05685).
     """
 
     form: Literal["rubric", "pairwise", "group"] = "rubric"  # what the judge is asked
