@@ -20,6 +20,10 @@ class RewardError(GroupwiseError):
     """A reward raised or broke its contract."""
 
 
+class RewardEndedError(RewardError):
+    """A reward can judge nothing any more, such as one whose key is refused: this ends a run whatever it tolerates."""
+
+
 class ModelError(GroupwiseError):
     """A model or tokenizer cannot be used as asked."""
 

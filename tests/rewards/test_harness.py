@@ -21,7 +21,7 @@ def size(row, text):
 def counted(row, text):
     with open(row["log"], "a") as log:
         log.write(text + "\\n")
-    return len(text)
+    return None if text == "?" else len(text)
 
 counted.deterministic = True
 
@@ -219,6 +219,12 @@ def test_a_reward_that_is_the_wrong_way_round(file):
     assert report.misses[0].text == "1"
     assert report.fools[0].text == "2"
     assert "of 10 right answers 10 scored below 0.5 (100.0% false negatives)" in str(report)
+
+
+def test_what_could_not_be_judged_is_asked_again(judge_of, tmp_path):
+    judge, row = judge_of("counted"), {"log": str(tmp_path / "log")}
+    assert scores(judge, row, ["?", "a"]) == scores(judge, row, ["?", "a"]) == [None, 1]
+    assert sorted((tmp_path / "log").read_text().split()) == ["?", "?", "a"]
 
 
 def test_a_replay_shows_what_is_not_deterministic(file):

@@ -10,7 +10,7 @@ from shutil import which
 
 import pytest
 
-from groupwise.errors import ConfigError, RewardError
+from groupwise.errors import ConfigError, RewardEndedError, RewardError
 from groupwise.rewards import make_judge, score_group
 from groupwise.rewards.judge import Judge
 from groupwise.rewards.judging.cache import Cache, Reply
@@ -94,7 +94,7 @@ def test_what_no_request_can_mend_stops_all(told, code, monkeypatch):
     with pytest.raises(RewardError, match=f"got {code}"):
         judge(ROW, "red")
     assert len(server.asked) == 1
-    with pytest.raises(RewardError, match=r"reward `Judge` got .*\n  row: .*colour"):
+    with pytest.raises(RewardEndedError, match=f"reward `Judge` got {code}"):
         score_group(judge, ROW, ["green"])
 
 
@@ -442,3 +442,15 @@ def test_a_run_logs_what_was_spent():
         judge.close()
     wanted = {"requests": 3, "unparsed": 1, "tokens_in": 300, "cost": 0.0006, "retries": 0}
     assert {name: found[f"reward/total_{name}"] for name in wanted} == pytest.approx(wanted)
+
+
+def test_a_judge_that_can_judge_no_more_ends_a_run_that_tolerates_errors(told):
+    server, _ = told(always=status(401))
+    settings = {"url": server.url, "model": "small", "key_env": None}
+    judge = make_judge("judge", settings, on_error="unjudged")
+    try:
+        pending = judge.submit(ROW, ["red", "blue"])
+        with pytest.raises(RewardEndedError, match=r"reward `Judge` got 401"):
+            pending.result()
+    finally:
+        judge.close()

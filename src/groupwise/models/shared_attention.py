@@ -78,15 +78,16 @@ def attend(
     device = query.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else query.dtype
     tensors = [x.to(dtype) for x in (query, *prompt, *own)]
-    out: Tensor = _SharedPrompt.apply(*tensors, sharing, scale)  # type: ignore[no-untyped-call]
+    out: Tensor = _SharedPrompt.apply(*tensors, (sharing, scale))  # type: ignore[no-untyped-call]
     return out
 
 
 class _SharedPrompt(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, kp: Tensor, vp: Tensor, ko: Tensor, vo: Tensor, sharing: Sharing, scale: float
+        ctx: Any, q: Tensor, kp: Tensor, vp: Tensor, ko: Tensor, vo: Tensor, how: tuple[Sharing, float]
     ) -> Tensor:
+        sharing, scale = how
         tokens, heads = q.shape[1], kp.shape[2]
         of_prompt, sum_of_prompt = forward(
             sharing.to_grid(q, heads), *_heads_first(kp, vp), 0.0, False, attn_mask=sharing.mask(q), scale=scale
@@ -131,7 +132,7 @@ class _SharedPrompt(torch.autograd.Function):
         )
         dq = sharing.to_rows(dq, tokens) + dq_own.transpose(1, 2)
         dkp, dvp = dkp.transpose(1, 2), dvp.transpose(1, 2)
-        return dq, dkp, dvp, _gathered(dko, heads), _gathered(dvo, heads), None, None
+        return dq, dkp, dvp, _gathered(dko, heads), _gathered(dvo, heads), None
 
 
 def _heads_first(*of: Tensor) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
-from groupwise.errors import MissingExtra, RewardError
+from groupwise.errors import MissingExtra, RewardEndedError, RewardError
 
 Row = Mapping[str, Any]
 Scored = float | None | Mapping[str, Any]
@@ -44,7 +44,8 @@ def score_batch(
 
     A reward that raises, or returns anything but a finite number, None or named finite numbers, fails:
     with on_error="stop" a RewardError shows the sample; with "unjudged" the sample gets no score, and its
-    `Judgement.error` says why. A package that is not installed (MissingExtra) always stops.
+    `Judgement.error` says why. A package that is not installed (MissingExtra) and a reward that can judge no
+    more (RewardEndedError) always stop.
     Each call gets a copy of its row: what it changes there, no other call sees. An `async` reward judges all texts at
     the same time. For a grouped one, neighbours with one and the same row are a group.
     """
@@ -201,6 +202,8 @@ def _number(value: Any, what: str) -> float:
 
 
 def _failed(reward: Reward, error: BaseException, row: Row, text: str, on_error: OnError, *, of: int = 1) -> Judgement:
+    if isinstance(error, RewardEndedError):
+        raise RewardEndedError(f"reward `{reward_name(reward)}` {error}") from error
     if isinstance(error, MemoryError):
         return Judgement(score=None, lost="ran out of memory")
     said = str(error) if isinstance(error, RewardError) else f"raised {type(error).__name__}: {error}"

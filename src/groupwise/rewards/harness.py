@@ -117,7 +117,7 @@ class Harness:
         self.counts.judged += judgement.score is not None
         self.counts.unjudged += judgement.score is None
         self.counts.lost += bool(judgement.lost)
-        if self.has("deterministic") and self.config.cache and not judgement.lost:
+        if self.has("deterministic") and self.config.cache and judgement.score is not None and not judgement.lost:
             self._known[repr(row), text] = judgement
             if len(self._known) > self.config.cache:
                 self._known.popitem(last=False)

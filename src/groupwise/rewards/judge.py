@@ -42,8 +42,8 @@ class Judge(Endpoint):
     The verdict is read from the reply's last line alone. A reply without one is asked again, `asks` times in all.
     What gets no verdict has no score (None) and is counted by its reason in `usage`, as are requests, tokens and cost.
 
-    Raises RewardError for a key, a model or a server that is not known, a spent budget, and a row without what the
-    judge must see. Form and position swap follow MT-Bench (arXiv:2306.05685).
+    Raises RewardEndedError, which ends a run, for a key, a model or a server that is not known and for a spent budget;
+    RewardError for a row without what the judge must see. Form and position swap follow MT-Bench (arXiv:2306.05685).
     """
 
     form: Literal["rubric", "pairwise", "group"] = "rubric"  # what the judge is asked

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from groupwise.errors import RewardError
+from groupwise.errors import RewardEndedError, RewardError
 from groupwise.rewards.judging.cache import Cache, Reply
 from groupwise.rewards.judging.connection import Response, Server
 from groupwise.rewards.judging.endpoint import Endpoint
@@ -60,7 +60,7 @@ class Client:
     def ask(self, messages: Messages) -> Reply:
         """The model's reply to these messages.
 
-        Raises Unjudged where none could be had this time; RewardError where there will be none: the key or the
+        Raises Unjudged where none could be had this time; RewardEndedError where there will be none: the key or the
         model is not known, the budget is spent, the server was never reached.
         """
         body = self._body(messages)
@@ -114,7 +114,7 @@ class Client:
     def _try(self, body: bytes) -> Reply:
         self.pace.wait()
         if self._stopped:
-            raise RewardError(self._stopped)
+            raise RewardEndedError(self._stopped)
         prices, tokens_out = self.ledger.prices, self.endpoint.longest_reply
         most = prices.of(len(body), tokens_out)  # a token is at least one byte
         self.ledger.reserve(most)
@@ -182,7 +182,7 @@ class Client:
     def _stop(self, said: str) -> NoReturn:
         with self._lock:
             self._stopped = self._stopped or said
-        raise RewardError(said)
+        raise RewardEndedError(said)
 
     def _whom(self) -> str:
         return f"{self.endpoint.address.partition('?')[0]} (model `{self.endpoint.model}`)"

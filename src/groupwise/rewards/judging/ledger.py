@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass
 
-from groupwise.errors import RewardError
+from groupwise.errors import RewardEndedError
 
 _COUNTED = ("requests", "retries", "from_cache", "tokens_in", "tokens_out", "cost", "unparsed")
 
@@ -42,16 +42,16 @@ class Ledger:
             self._counts[name] = self._counts.get(name, 0.0) + by
 
     def reserve(self, most: float) -> None:
-        """Before a request that costs at most this. Raises RewardError where the budget does not allow it."""
+        """Before a request that costs at most this. Raises RewardEndedError where the budget does not allow it."""
         with self._lock:
             sent, spent = self._counts["requests"], self._counts["cost"]
             if self.prices.requests is not None and sent >= self.prices.requests:
-                raise RewardError(
+                raise RewardEndedError(
                     f"has sent the {self.prices.requests} requests that judge.budget_requests allows: raise it, or "
                     "judge less"
                 )
             if self.prices.budget is not None and spent + self._reserved + most > self.prices.budget:
-                raise RewardError(
+                raise RewardEndedError(
                     f"has spent {spent:.6g} in {sent:.0f} requests, and the next may take it over judge.budget = "
                     f"{self.prices.budget:g}: raise it, or judge less"
                 )
