@@ -4,7 +4,7 @@ import os
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # a spinning thread pool starves the other processes of a test
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests run side by side
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may depend on a download
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 

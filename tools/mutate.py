@@ -26,6 +26,7 @@ from mutations import MUTATIONS, Mutation
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "groupwise"
+ALONE = ("-o", "addopts=--strict-markers --import-mode=importlib")  # in this process, without plugins
 FAILED, PASSED = pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK
 
 
@@ -68,7 +69,7 @@ def start(tests: Sequence[str], mutation: Mutation | None = None) -> int:
         os.dup2(silent, 2)
         if mutation:
             read_as(PACKAGE / mutation.file, source)
-        code = pytest.main(["-x", "-q", "--tb=no", "-p", "no:cacheprovider", *tests])
+        code = pytest.main([*ALONE, "-x", "-q", "--tb=no", "-p", "no:cacheprovider", *tests])
     finally:
         os._exit(code)
 

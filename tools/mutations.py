@@ -347,4 +347,38 @@ OBJECTIVES = [
     ),
 ]
 
-MUTATIONS = FUNCTIONAL + OBJECTIVES
+SAME_GRADIENT = [
+    *_of(
+        "models/shared_attention.py",
+        (
+            "of_own.transpose(1, 2) * (right - total).exp()",
+            "of_own.transpose(1, 2)",
+            "::test_as_one_softmax_over_all_keys",
+        ),
+        ("torch.logaddexp(left, right)", "torch.maximum(left, right)", "::test_as_one_softmax_over_all_keys"),
+        ("empty[sharing.place_of_row] = False", "empty[:] = False", "::test_as_one_softmax_over_all_keys"),
+        (">= prompt_length[:, None]", "> prompt_length[:, None]", "::test_as_one_softmax_over_all_keys"),
+        ("sum(2).transpose(1, 2)", "mean(2).transpose(1, 2)", "::test_as_one_softmax_over_all_keys"),
+        test="models/test_shared_attention.py",
+    ),
+    *_of(
+        "models/operations.py",
+        ("(1 + self.trained) * weights", "weights", "::test_a_backward_pass_is_two_forward_passes"),
+        ("fed = tokens - 1", "fed = tokens", "::test_writing_token_by_token_is_one_pass_over_them"),
+        ("len(ids) - 1 for ids in batch.responses", "len(ids) for ids in batch.responses", "::test_a_forward_pass"),
+        test="models/test_operations.py",
+    ),
+    *_of(
+        "train/gradient.py",
+        (" * w[rows])", " * w[: len(rows)])", "::test_the_gradient_does_not_depend_on_the_budget"),
+        (
+            "(out.loss * times).backward()  # type: ignore[no-untyped-call]\n    pushes",
+            "out.loss.backward()\n    pushes",
+            "::test_the_gradient_does_not_depend_on_the_budget",
+        ),
+        ("split=objective.rowwise", "split=True", "::test_the_gradient_does_not_depend_on_the_budget"),
+        test="train/test_gradient.py",
+    ),
+]
+
+MUTATIONS = FUNCTIONAL + OBJECTIVES + SAME_GRADIENT
