@@ -33,6 +33,12 @@ def reward(row, text):
         print("heard")
     if text == "pid":
         return os.getpid()
+    if text == "fork":
+        child = os.fork()
+        if not child:
+            time.sleep(100)
+            os._exit(0)
+        return child
     if text == "torch":
         return "torch" in sys.modules
     return len(text)
@@ -135,6 +141,16 @@ def test_a_worker_that_was_killed_from_outside_loses_no_judgement(pool):
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     assert [judged.score for judged in judge(pool, "aaaa", "bb", "c")] == [4, 2, 1]
+
+
+def test_what_a_reward_started_ends_with_its_worker(file):
+    pool = Pool(Setup(name=f"{file}:reward", timeout_s=0.5, memory_mb=512), workers=1)
+    (of_lost,) = judge(pool, "fork")
+    judge(pool, "sleep")  # that worker is killed
+    assert gone(int(of_lost.score))
+    (of_last,) = judge(pool, "fork")
+    pool.close()
+    assert gone(int(of_last.score))
 
 
 def test_closing_ends_the_processes_and_what_waits(file):

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -82,6 +83,7 @@ class Worker:
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env=os.environ | own,
+            start_new_session=True,  # what the reward starts is of its group, and ends with it
         )
         theirs.close()
         self.line, self.limit_s = Connection(ours.detach()), setup.timeout_s
@@ -120,12 +122,12 @@ class Worker:
         return f"its process ended by signal {-status}" if status < 0 else f"its process ended with status {status}"
 
     def kill(self) -> None:
-        """End the process and reap it."""
-        try:
+        """End the process with all that it started, and reap it."""
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=0.1)  # one that ended by itself says how
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 class Pool:
