@@ -61,6 +61,21 @@ def test_a_whole_function_does_not_continue_its_prompt():
     assert program(FENCED, entry="f", prompt=PROMPT) == DEF
 
 
+def test_a_whole_function_has_the_prompts_imports_and_helpers_before_it():
+    helpers = "from typing import List\n\n\ndef g(x):\n    return x\n\n\n"
+    prompt = f'{helpers}@cache\ndef f(x: List):\n    """Return x."""\n'
+    assert program(FENCED, entry="f", prompt=prompt) == helpers + DEF
+    assert program(DEF, entry="f", prompt=prompt) == helpers + DEF
+    first = "from __future__ import annotations\n" + DEF
+    assert program(first, entry="f", prompt=prompt) == first
+
+
+def test_a_fence_in_a_list_is_taken_back_to_the_margin():
+    text = "1. So:\n\n    ```python\n    def f(x):\n        return x\n\n    ```\n2. Done."
+    assert program(text, entry="f") == "def f(x):\n    return x\n\n"
+    assert fenced("\t~~~\n\ta\n b\n\t~~~") == ["\ta\n b\n"]  # not all lines have it
+
+
 def test_fences():
     assert fenced("a\n```x\nb\n~~~\n```\nc\n```\nd") == ["b\n~~~\n", "d"]
     assert fenced("no ``` fence ``` here") == []

@@ -63,6 +63,34 @@ def test_wrong_programs(quick, row, text):
     assert quick(row, text) == 0
 
 
+@pytest.mark.parametrize(
+    ("expected", "returned", "score"),
+    [
+        ([1, 2], "(1, 2)", 1),
+        ([[1, [2]]], "[(1, (2,))]", 1),
+        ({"1": 2, "null": 0}, "{1: 2, None: 0}", 1),
+        ({"a": [1, 2]}, "{'a': (1, 2)}", 1),
+        ([1, 2], "{1, 2}", 0),
+        ("(1, 2)", "(1, 2)", 0),
+        (True, "1", 0),
+        ({"1": 2}, "{1: 3}", 0),
+    ],
+)
+def test_answers_are_compared_as_the_rows_file_keeps_them(quick, expected, returned, score):
+    row = {"entry": "f", "inputs": [[]], "expected": [expected]}
+    assert quick(row, f"def f():\n    return {returned}\n") == score
+
+
+def test_an_assert_may_call_other_things_first(quick):
+    row = {"test_list": ["assert math.isclose(sorted([area(2)])[0], 4.0)"], "test_setup_code": "import math"}
+    assert quick(row, "def area(x):\n    return x * x * 1.0\n") == 1
+
+
+def test_a_whole_function_without_the_imports_of_its_prompt(quick):
+    row = {**HUMAN_EVAL, "prompt": 'from typing import List\n\n\ndef add(a: List, b: List):\n    """Add."""\n'}
+    assert quick(row, "def add(a: List, b: List):\n    return a + b\n") == 1
+
+
 def test_a_text_that_continues_its_prompt(quick):
     assert quick(HUMAN_EVAL, "    return a + b\n\nprint(add(1, 2))") == 1
 

@@ -1,6 +1,8 @@
 """Answers are compared as data: exact types, a tolerance where a float is expected, in time that grows with length."""
 
+import contextlib
 import datetime
+import json
 import math
 import time
 from collections import Counter, OrderedDict, deque, namedtuple
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupwise.sandbox.child import values, wire
-from groupwise.sandbox.compare import same
+from groupwise.sandbox.compare import as_json, past, same, same_as_json
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
 hashable = st.recursive(
@@ -183,3 +185,42 @@ def test_frames_are_bounded():
     with pytest.raises(wire.Broken):
         wire.split(bytes(4 * 60_000), 10)
     assert wire.split(b"\x02\0\0\0hi\xff\xff\xff\xffcut", 10) == [b"hi"]
+
+
+jsonable = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.integers() | st.text() | st.none() | st.booleans(), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(derandomize=True, deadline=None)
+@given(jsonable)
+def test_as_json_is_what_a_way_through_json_makes_of_it(value):
+    try:
+        through = json.loads(json.dumps(value))
+    except ValueError:  # an integer of too many digits
+        return
+    if len(json.dumps(value)) != len(json.dumps(through)):
+        return  # two keys of one text: JSON keeps the last
+    assert as_json(values.encode(value)) == values.encode(through)
+    assert same_as_json(values.encode(value), values.encode(through))
+
+
+@pytest.mark.parametrize("value", [{1, 2}, b"x", 1 + 2j, Fraction(1, 3), deque([(1,)]), {(1, (2,)): [(3,)]}])
+def test_as_json_leaves_whole_what_json_cannot_hold(value):
+    tokens = values.encode(value)
+    assert past(as_json(tokens), 0) == len(tokens)
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.sampled_from(["d2", "t3", "l0", "iff", "s", "c", "a", "r", 5, None, 2.5, "d-1", "t" + "9" * 9, "iz"]))
+)
+def test_as_json_reads_or_refuses_any_tokens(tokens):
+    with contextlib.suppress(values.Malformed, ValueError):
+        assert len(as_json(tokens)) == len(tokens)

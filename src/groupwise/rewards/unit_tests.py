@@ -1,5 +1,7 @@
 """Whether a program passes its tests."""
 
+import builtins
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ class UnitTests(Coding):
     """The share of its tests that the function in the text passes, in the sandbox: passed / total.
 
     The row says how it is tested, in one of these forms:
-    calls      `entry`, `inputs` (a list of lists of arguments), `expected`; what a call returns is compared outside;
+    calls      `entry`, `inputs` (a list of lists of arguments), `expected`; what a call returns is compared outside,
+               as JSON would keep it: a tuple is as good as a list;
     HumanEval  `entry_point`, `test` with check(candidate), `prompt`, which the text may continue;
     MBPP       `test_list` with asserts (and `test_setup_code`); the function is the one that the first assert calls,
                unless `entry` names it;
@@ -35,7 +38,10 @@ class UnitTests(Coding):
         if "inputs" in row and "expected" in row:
             entry = _entry(row)
             inputs, expected = _calls(row)
-            return self.worth(box.run_calls(program(text, entry=entry), entry=entry, inputs=inputs, expected=expected))
+            source = program(text, entry=entry)
+            return self.worth(
+                box.run_calls(source, entry=entry, inputs=inputs, expected=expected, as_json=True)  # as rows are kept
+            )
         entry, tests, prompt = _tests(row)
         source = program(text, entry=entry, prompt=prompt)
         return self.worth(box.run_tests(source, entry=entry, tests=tests, prelude=prompt))
@@ -80,9 +86,9 @@ def _entry(row: Mapping[str, Any]) -> str:
 
 
 def _asserted(line: str) -> str:
-    """The function that an assert calls: the first name before a bracket that is none of Python's own."""
-    own = {"set", "sorted", "list", "tuple", "abs", "round", "str", "int", "float", "len", "dict", "sum", "not"}
-    called: list[str] = [name for name in re.findall(r"([A-Za-z_]\w*)\s*\(", line) if name not in own]
+    """The function that an assert calls: the first name before a bracket that is not Python's own or a module's."""
+    own = {*dir(builtins), *keyword.kwlist}
+    called: list[str] = [name for name in re.findall(r"(?<![\w.])([A-Za-z_]\w*)\s*\(", line) if name not in own]
     if not called:
         raise RewardError(f"found no call in {line!r:.200}: name the function in the column `entry`")
     return called[0]

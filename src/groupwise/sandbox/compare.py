@@ -6,11 +6,17 @@ Linear in the length of the tokens, but for sets and dicts, whose items are sort
 import hashlib
 import json
 import math
+from typing import Any
 
 from groupwise.sandbox.child.values import DEPTH, Malformed, Token, count
 
 _FOLLOW = {"c": 2, "F": 2, "r": 3, "x": 3, "a": 1}
 _CONTAINERS = "ltSZqd"
+
+
+def same_as_json(answer: list[Token], expected: list[Token], *, relative: float = 1e-6) -> bool:
+    """As `same`, of what both become on a way through JSON."""
+    return same(as_json(answer), as_json(expected), relative=relative)
 
 
 def same(answer: list[Token], expected: list[Token], *, relative: float = 1e-6, absolute: float = 1e-9) -> bool:
@@ -26,6 +32,34 @@ def same(answer: list[Token], expected: list[Token], *, relative: float = 1e-6, 
     if walk.ends != (len(answer), len(expected)):
         raise Malformed("more than one value")
     return True
+
+
+def as_json(tokens: list[Token]) -> list[Token]:
+    """The value as it would be after a way through JSON: a tuple is a list, a number or None as a key is its text."""
+    out: list[Token] = []
+    open_: list[list[Any]] = []  # of each container around this place: items still to come, and whether it is a dict
+    for token in tokens:
+        key = bool(open_) and open_[-1][1] and open_[-1][0] % 2 == 0
+        if open_:
+            open_[-1][0] -= 1
+        letter = token[:1] if type(token) is str else ""
+        if letter and letter in _CONTAINERS:
+            size = count(str(token))
+            open_.append([2 * size if letter == "d" else size, letter == "d"])
+        elif letter in _FOLLOW:
+            open_.append([_FOLLOW[letter], False])
+        elif key:
+            token = _as_key(token)
+        out.append(f"l{token[1:]}" if letter == "t" and type(token) is str else token)
+        while open_ and not open_[-1][0]:
+            open_.pop()
+    return out
+
+
+def _as_key(token: Token) -> Token:
+    if type(token) is str:
+        return f"s{int(token[1:], 16)}" if token[:1] == "i" else token
+    return f"s{json.dumps(token)}"
 
 
 class _Walk:

@@ -1,13 +1,12 @@
 """From what an execution left behind to a verdict: for calls with known answers, and for printed output."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groupwise.sandbox.child import values, wire
 from groupwise.sandbox.child.runner import LOST_CODE, MEMORY_CODE
-from groupwise.sandbox.compare import same
 from groupwise.sandbox.execution import Execution, message, pump
 from groupwise.sandbox.limits import Limits
 from groupwise.sandbox.verdict import Case, Word
@@ -18,6 +17,9 @@ SEED = 20240  # of `random` in the program's process
 
 class NotStarted(Exception):  # noqa: N818  # says what happened
     """The child's isolation failed; the program did not run."""
+
+
+Like = Callable[[list[values.Token], list[values.Token]], bool]  # (answer, expected) -> whether they are the same
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,18 +141,18 @@ def arguments(one: Any) -> list[values.Token]:
 
 
 def calls(
-    zygote: Zygote, limits: Limits, job: dict[str, Any], expected: Sequence[list[values.Token]], slack: float
+    zygote: Zygote, limits: Limits, job: dict[str, Any], expected: Sequence[list[values.Token]], like: Like
 ) -> Outcome:
     """Run `job` and compare its answers. Raises ZygoteGone, NotStarted."""
     one = new_execution(zygote, limits)
     one.pipe_in(message(job))
     one.pipe_out(one.answers)
     finish(one)
-    cases = _cases(one, expected, slack)
+    cases = _cases(one, expected, like)
     return _outcome(cases, one, [one])
 
 
-def _cases(one: Execution, expected: Sequence[list[values.Token]], slack: float) -> list[Case]:
+def _cases(one: Execution, expected: Sequence[list[values.Token]], like: Like) -> list[Case]:
     over = ended(one)
     if over is not None and over.verdict == "output_limit":
         return [over] * len(expected)
@@ -162,7 +164,7 @@ def _cases(one: Execution, expected: Sequence[list[values.Token]], slack: float)
     cases = []
     for index, right in enumerate(expected):
         body = answers.get(index)
-        cases.append(missing if body is None else _compared(body, right, slack))
+        cases.append(missing if body is None else _compared(body, right, like))
     return cases
 
 
@@ -182,14 +184,14 @@ def _frames(one: Execution, total: int) -> tuple[dict[int, bytes], Case | None]:
     return answers, load
 
 
-def _compared(frame: bytes, expected: list[values.Token], slack: float) -> Case:
+def _compared(frame: bytes, expected: list[values.Token], like: Like) -> Case:
     if len(frame) > 4096 + 40 * sum(len(token) + 8 if isinstance(token, str) else 24 for token in expected):
         return Case(verdict="fail", message="the answer is far longer than the expected one")
     try:
         _, status, *answer = values.loads(frame)
         if status != "ok":
             return trouble([status, *answer])
-        if same(answer, expected, relative=slack):
+        if like(answer, expected):
             return Case(verdict="pass")
     except (values.Malformed, ValueError) as error:
         return Case(verdict="protocol_error", message=str(error)[:300])

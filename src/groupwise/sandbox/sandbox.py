@@ -4,12 +4,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from groupwise.errors import ConfigError, SandboxError
 from groupwise.sandbox import canary, checks, judgement, paths, probe
 from groupwise.sandbox.child import values
+from groupwise.sandbox.compare import same, same_as_json
 from groupwise.sandbox.judgement import NotStarted, Outcome
 from groupwise.sandbox.limits import Limits
 from groupwise.sandbox.pool import CANDIDATE, JUDGE, Pool, Worker
@@ -67,14 +69,22 @@ class Sandbox:
     # --- judging ------------------------------------------------------------------------------------------------
 
     def run_calls(
-        self, source: str, *, entry: str, inputs: Sequence[Any], expected: Sequence[Any], slack: float = 1e-6
+        self,
+        source: str,
+        *,
+        entry: str,
+        inputs: Sequence[Any],
+        expected: Sequence[Any],
+        slack: float = 1e-6,
+        as_json: bool = False,
     ) -> Verdict:
         """Call `entry` with each of `inputs` and compare what it returns with `expected`.
 
         An input is a sequence of positional arguments or a mapping of keyword arguments. `entry` is a function's
         name, or "Class.method" for a method of a fresh object. Values are plain data: None, bool, int, float, str,
         bytes, list, tuple, dict, set and the like. Types must be the expected ones; where a float is expected the
-        answer may differ by `slack`, relatively. Raises ConfigError for values that are not plain data.
+        answer may differ by `slack`, relatively. With `as_json`, for expected values from a file, a tuple is as good as
+        a list, and a number as a dict's key as its text. Raises ConfigError for values that are not plain data.
         """
         _same_length("inputs", inputs, "expected", expected)
         try:
@@ -83,7 +93,8 @@ class Sandbox:
         except (TypeError, values.TooLarge) as error:
             raise ConfigError(f"run_calls: inputs and expected values must be plain data: {error}") from None
         job = {"mode": "calls", "seed": judgement.SEED, "source": source, "entry": entry, "calls": encoded}
-        return self._judged(lambda worker: judgement.calls(worker.zygote(), self.limits, job, right, slack), len(right))
+        like = partial(same_as_json if as_json else same, relative=slack)
+        return self._judged(lambda worker: judgement.calls(worker.zygote(), self.limits, job, right, like), len(right))
 
     def run_stdio(self, source: str, *, stdin: str | Sequence[str], expected: str | Sequence[str]) -> Verdict:
         """Run the program as a script on `stdin` and compare what it prints with `expected`, whole.
