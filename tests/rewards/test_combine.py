@@ -3,7 +3,8 @@ import pytest
 from groupwise.errors import ConfigError, RewardError
 from groupwise.rewards.call import Judgement
 from groupwise.rewards.combine import Combine
-from groupwise.rewards.harness import make_judge
+from groupwise.rewards.harness import HarnessConfig, make_judge
+from groupwise.rewards.working import gold_of
 
 EXACT = {"name": "exact_answer"}
 SHORT = {"name": "length", "settings": {"target": 10, "unit": "characters"}}
@@ -107,3 +108,13 @@ def test_a_part_that_fails_stops_the_run():
 def test_wrong_settings(settings, said):
     with pytest.raises(ConfigError, match=said):
         Combine(**settings)
+
+
+def test_the_gold_answer_is_that_of_the_first_part_that_has_one_for_the_row():
+    words = {"name": "contains", "settings": {"phrases": ["the answer"]}}
+    judge = make_judge("combine", {"parts": [words, SHORT, EXACT]}, config=HarnessConfig(workers=0))
+    gold = gold_of(judge)
+    assert gold is not None
+    assert gold(ROW) == "42"
+    assert gold({}) is None
+    assert gold_of(make_judge("combine", {"parts": [SHORT]}, config=HarnessConfig(workers=0))) is None

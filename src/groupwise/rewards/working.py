@@ -75,7 +75,8 @@ def gold_of(judge: Judge, column: str | None = None) -> Callable[[Mapping[str, A
         return lambda row: _text(row.get(column))
     reward: Any = judge.reward
     if isinstance(judge, CombinedHarness):
-        return next((found for part in judge.parts if (found := gold_of(part)) is not None), None)
+        golds = [gold for part in judge.parts if (gold := gold_of(part)) is not None]
+        return (lambda row: next((text for gold in golds if (text := gold(row)) is not None), None)) if golds else None
     gold = getattr(reward, "gold", None)
     if isinstance(gold, str):
         return lambda row: _text(row.get(gold))
