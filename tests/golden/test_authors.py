@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from golden.test_trl import PAIRS, double, pairs
+from golden.test_trl import PAIRS, double, pairs, thumbs
 from groupwise.candidates import Candidates, implied_weights
 from groupwise.functional.groups import best_of_group
 from groupwise.functional.returns import gae
@@ -16,7 +16,6 @@ from groupwise.objectives.orpo import ORPO
 from groupwise.objectives.rrhf import RRHF
 
 GOLDEN = json.loads((Path(__file__).parent / "authors.json").read_text())
-TRL = json.loads((Path(__file__).parent / "trl-1.16.0.json").read_text())
 
 
 def cases(name):
@@ -39,16 +38,7 @@ def test_dpo_of_halos(case):
 
 @cases("halos_kto")
 def test_kto_of_halos(case):
-    inputs, c = TRL["kto"]["inputs"], pairs()
-    count, rows = len(c.logp), len(inputs["mismatched_logp"])
-    c = Candidates(
-        logp=torch.cat([c.logp, double(inputs["mismatched_logp"])]),
-        logp_ref=torch.cat([c.logp_ref, double(case["mismatched_logp_ref"])]),
-        mask=torch.cat([c.mask, torch.tensor(inputs["mismatched_mask"]).bool()]),
-        group=torch.arange(count + rows),
-        score=torch.tensor([*inputs["label"], *[1] * rows], dtype=torch.float64),
-        mismatched=torch.arange(count + rows) >= count,
-    )
+    c, count = thumbs(case)
     objective = KTO(**case["fields"])
     c = objective.prepare(c)
     assert c.baseline[0].item() == pytest.approx(case["z0"], rel=1e-12, abs=1e-15)

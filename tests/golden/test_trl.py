@@ -46,6 +46,21 @@ def pairs() -> Candidates:
     )
 
 
+def thumbs(case: dict) -> tuple[Candidates, int]:
+    """The pairs' responses as thumbs with the case's mismatched rows after them, and how many are thumbs."""
+    inputs, c = GOLDEN["kto"]["inputs"], pairs()
+    count, rows = len(c.logp), len(inputs["mismatched_logp"])
+    c = Candidates(
+        logp=torch.cat([c.logp, double(inputs["mismatched_logp"])]),
+        logp_ref=torch.cat([c.logp_ref, double(case["mismatched_logp_ref"])]),
+        mask=torch.cat([c.mask, torch.tensor(inputs["mismatched_mask"]).bool()]),
+        group=torch.arange(count + rows),
+        score=torch.tensor([*inputs["label"], *[1] * rows], dtype=torch.float64),
+        mismatched=torch.arange(count + rows) >= count,
+    )
+    return c, count
+
+
 def sampled(old: bool = True) -> Candidates:
     return Candidates(
         logp=double(SAMPLED["logp"]),
@@ -86,17 +101,7 @@ def test_orpos_odds_ratio(name, case):
 
 @cases("kto")
 def test_kto(name, case):
-    inputs, c = GOLDEN["kto"]["inputs"], pairs()
-    rows = len(inputs["mismatched_logp"])
-    count = len(c.logp)
-    c = Candidates(
-        logp=torch.cat([c.logp, double(inputs["mismatched_logp"])]),
-        logp_ref=torch.cat([c.logp_ref, double(case["mismatched_logp_ref"])]),
-        mask=torch.cat([c.mask, torch.tensor(inputs["mismatched_mask"]).bool()]),
-        group=torch.arange(count + rows),
-        score=torch.tensor([*inputs["label"], *[1] * rows], dtype=torch.float64),
-        mismatched=torch.arange(count + rows) >= count,
-    )
+    c, count = thumbs(case)
     objective = KTO(**case["fields"])
     c = objective.prepare(c)
     assert c.baseline[0].item() == pytest.approx(case["z0"], abs=1e-15)
