@@ -192,6 +192,11 @@ class Candidates:
         assert self.weight is not None, "call objective(objective.prepare(c))"
         return self.weight
 
+    @property
+    def weightless(self) -> Bool[Tensor, "N"]:
+        """Rows whose weight, as `Objective.prepare` set it, is exactly 0 at every token."""
+        return (self.prepared_weight == 0).all(-1)
+
     def weighted(self, rule: Callable[[Tensor, Tensor], Tensor]) -> "Candidates":
         """The step with the weights that `rule` gives the scores that count, group by group; one a row."""
         weight = rule(self.counted_score, self.group)
@@ -357,6 +362,10 @@ class Objective(ABC):
     @abstractmethod
     def __call__(self, c: Candidates) -> Loss:
         """The loss of these rows, divided by the whole step's totals."""
+
+    def still(self, c: Candidates) -> Bool[Tensor, "N"]:
+        """Rows of a prepared step that get no gradient whatever the policy says of them: they are not computed."""
+        return torch.zeros_like(c.counted)
 
     def after_step(self, stats: Mapping[str, Mean]) -> "Objective":
         """The objective of the next step, told this one's statistics; the same where nothing adapts."""

@@ -91,6 +91,33 @@ def test_the_others_read_their_groups_whole(case):
 
 
 @every
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_stand_still_need_not_be_computed(case, seed):
+    c = step(case, seed, sizes=(2, 3, 1, 4, 3))
+    c = case.objective.prepare(replace(c, score=torch.where(c.group == c.group[0], 1.0, c.score)))
+    still = case.objective.still(c)
+    moving = (~still).nonzero()[:, 0]
+    pushes = push(case, c)
+    assert pushes[still].count_nonzero() == 0
+    assert_same(push(case, c.rows(moving)), pushes[moving])
+    if len(moving):
+        assert_same(loss(case, c.rows(moving)), loss(case, c))
+
+
+STILL = ["best_of_n", "gspo", "cispo", "rloo", "grpo"]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in STILL and not c.pulls and c.reads_score], ids=str)
+def test_groups_of_equal_scores_stand_still(case):
+    c = step(case, sizes=(3, 4))
+    equal = case.objective.prepare(replace(c, score=torch.ones_like(c.score)))
+    if "batch_standardized" not in str(case):
+        assert case.objective.still(equal).all()
+    moving = ~case.objective.still(case.objective.prepare(replace(c, score=torch.arange(7.0, dtype=torch.float64))))
+    assert moving.any()
+
+
+@every
 def test_statistics_of_the_parts_add_up(case):
     c = case.objective.prepare(step(case))
     whole = case.objective(c).stats

@@ -106,7 +106,7 @@ def test_the_gradient_does_not_depend_on_the_budget(name, kind, share, tolerance
 
 def test_a_rowwise_objective_is_read_once(groups):
     policy = policy_of("llama")
-    _, sizes, _, _ = gradient(policy, find_objective("grpo")(), groups, 20)
+    _, sizes, _, _ = gradient(policy, find_objective("sft")(), groups, 20)
     assert len(sizes) == len(pieces_of(groups, 20))
     _, twice, _, _ = gradient(policy, find_objective("dpo")(), groups, 20)
     assert len(twice) > len(sizes)

@@ -116,7 +116,10 @@ def test_equal_rewards_change_nothing_and_say_so(files, tmp_path):
     finish(recipe, tmp_path / "run")
     before, after = load_file(tmp_path / "run" / "base" / "model.safetensors"), weights(tmp_path / "run")
     assert all(torch.equal(before[key], after[key]) for key in before)
-    assert [event.kind for event in read_run(tmp_path / "run").events()] == ["no_signal", "no_signal"]
+    view = read_run(tmp_path / "run")
+    assert [event.kind for event in view.events()] == ["no_signal", "no_signal"]
+    assert all("tokens/decode" in m and "tokens/forward" not in m for m in view.metrics())  # nothing is computed for it
+    assert all(set(c.weights) == {0.0} for group in view.groups() for c in group.completions)
 
 
 def test_a_reward_that_raises_shows_the_sample_and_the_run_says_it_failed(files, tmp_path):

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
+from torch import Tensor
+
 from groupwise.candidates import Candidates, Loss, Mean, Objective
 from groupwise.errors import ConfigError
 from groupwise.functional import weights
@@ -29,6 +31,9 @@ class BestOfN(Objective):
 
     def prepare(self, c: Candidates) -> Candidates:
         return c.weighted(partial(weights.top_k, k=self.k))
+
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless
 
     def __call__(self, c: Candidates) -> Loss:
         nll = -sequence_mean(c.logp, c.mask)

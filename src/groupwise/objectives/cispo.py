@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from torch import Tensor
+
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
 from groupwise.functional import surrogates, weights
 
@@ -33,6 +35,9 @@ class CISPO(Objective):
 
     def prepare(self, c: Candidates) -> Candidates:
         return c.weighted(getattr(weights, self.advantage))
+
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless
 
     def __call__(self, c: Candidates) -> Loss:
         weight, old = c.prepared_weight, c.old

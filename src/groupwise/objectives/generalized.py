@@ -91,6 +91,9 @@ class Generalized(Objective):
     def prepare(self, c: Candidates) -> Candidates:
         return c.whole_step() if self.weights in OF_STRENGTH else c.weighted(self._of_scores)
 
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless if self.rowwise and not self.kl_coef else Objective.still(self, c)
+
     def __call__(self, c: Candidates) -> Loss:
         weight = self._of_strength(c) if self.weights in OF_STRENGTH else c.prepared_weight
         tokens = c.tokens

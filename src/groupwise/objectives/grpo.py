@@ -83,6 +83,9 @@ class GRPO(Objective):
         weight = torch.zeros_like(score).masked_scatter(ends, self._weights(score[ends], group))
         return torch.where(c.mask, returns.from_steps(weight), 0.0).to(c.logp.dtype)
 
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless if not self.kl_coef else Objective.still(self, c)
+
     def __call__(self, c: Candidates) -> Loss:
         weight, old = c.prepared_weight, c.old
         term, took = surrogates.clipped(c.logp, old, weight, low=self.clip_low, high=self.clip_high)

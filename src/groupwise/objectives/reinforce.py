@@ -48,6 +48,9 @@ class Reinforce(Objective):
             weight = returns.whiten(weight, c.tokens)
         return replace(c, weight=weight)
 
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless
+
     def __call__(self, c: Candidates) -> Loss:
         weight = c.prepared_weight
         term: Tensor = surrogates.log_prob(c.logp, weight).sum(-1)

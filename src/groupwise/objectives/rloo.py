@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from groupwise.candidates import Candidates, Loss, Mean, Need, Objective
 from groupwise.functional import divergences, surrogates, weights
 from groupwise.functional.logprobs import sequence_sum
@@ -36,6 +38,9 @@ class RLOO(Objective):
             return c.weighted(weights.leave_one_out)
         kl = sequence_sum(divergences.k1(c.logp, c.require("logp_ref", "rloo")), c.mask).detach()
         return c.weighted(lambda score, group: weights.leave_one_out(score - self.kl_coef * kl, group))
+
+    def still(self, c: Candidates) -> Tensor:
+        return c.weightless
 
     def __call__(self, c: Candidates) -> Loss:
         weight, old = c.prepared_weight, c.old

@@ -44,6 +44,8 @@ class World:
 
         FSDP2's forward is a collective, so a rank with fewer micro-batches runs one more that counts for nothing.
         """
+        if not items:
+            return []
         mine = [(items[i], True) for i in range(self.rank, len(items), self.size)]
         rounds = -(-len(items) // self.size)
         return mine + [(items[-1], False)] * (rounds - len(mine))

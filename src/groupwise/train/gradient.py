@@ -23,7 +23,13 @@ class Portion:
 
 
 def portions(batch: Batch, objective: Objective, max_tokens: int) -> list[Portion]:
-    """The step's micro-batches. A group over `max_tokens` is split if its rows' losses are apart, else in pieces."""
+    """The step's micro-batches, without the rows that get no gradient.
+
+    A group over `max_tokens` is split if its rows' losses are their own, else it is to be read in pieces.
+    """
+    moving = (~objective.still(batch.candidates)).nonzero()[:, 0].tolist()
+    if len(moving) < len(batch.responses):
+        batch = batch.rows(moving)
     parts = list(micro_batches(batch, max_tokens, split=objective.rowwise))
     rows = [pieces(part, max_tokens) for part in parts]
     passes = max(map(len, rows), default=1)

@@ -34,7 +34,6 @@ class Stats:
     learning_rate: float = 0.0
     means: dict[str, Mean] = field(default_factory=dict)
     weights: dict[tuple[int, int], list[float]] = field(default_factory=dict)  # (group, completion) -> -dL/dlogp
-    logps: dict[tuple[int, int], list[float]] = field(default_factory=dict)
 
     def add(self, micro: Batch, logp: Tensor, out: Loss) -> None:
         """After the backward pass of a micro-batch; `logp` retains its gradient."""
@@ -45,10 +44,8 @@ class Stats:
         pushes = (logp if logp.grad is None else -logp.grad / world.size).tolist()
         if logp.grad is None:
             pushes = (logp.detach() * 0).tolist()
-        for n, (source, values) in enumerate(zip(micro.source, logp.tolist(), strict=True)):
-            length = len(micro.responses[n])
-            self.weights[source] = [float(f"{push:.4g}") for push in pushes[n][:length]]
-            self.logps[source] = values[:length]
+        for source, push, response in zip(micro.source, pushes, micro.responses, strict=True):
+            self.weights[source] = [float(f"{value:.4g}") for value in push[: len(response)]]
 
     def over_ranks(self) -> "Stats":
         """The same for the whole step, on every rank."""
@@ -62,7 +59,6 @@ class Stats:
             learning_rate=self.learning_rate,
             means=world.add(self.means),
             weights=dict(world.gather(list(self.weights.items()))),
-            logps=dict(world.gather(list(self.logps.items()))),
         )
 
 
@@ -148,7 +144,9 @@ def _group_record(step: int, g: int, group: Group, stats: Stats) -> GroupRecord:
                 text=completion.text,
                 score=completion.score,
                 score_parts=dict(completion.score_parts),
-                weights=stats.weights.get((g, k), []),
+                weights=stats.weights.get(
+                    (g, k), [] if completion.score is None else [0.0] * len(completion.token_ids)
+                ),
                 finish_reason=completion.finish_reason,
                 logprobs=None if completion.logprobs is None else [round(lp, 5) for lp in completion.logprobs],
             )
