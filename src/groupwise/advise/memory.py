@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from groupwise.errors import ConfigError
+from groupwise.models.memory import LEAST, MOST
 from groupwise.models.size import ModelSize
 
 TRAINED = 16  # bytes a parameter: weight, gradient and AdamW's two moments in float32
@@ -10,7 +11,6 @@ HELD = 4  # bytes a parameter of a reference in float32
 ADAPTED = 2.5  # bytes a parameter that stands still in bfloat16, with adapters of 3 % of them trained
 SHARE = 0.8  # of the memory that these may take: the rest is for activations
 _ACTIVATIONS = 68  # bytes a token, layer and unit of width: 34 values of 16 bits (arXiv:2205.05198) in float32
-LEAST, MOST = 512, 16384  # tokens of a micro-batch; the most is what training takes by itself
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,10 +6,10 @@ from math import ceil
 from typing import Any
 
 from groupwise.advise.check import DataCheck
-from groupwise.advise.memory import MOST
 from groupwise.advise.tree import Means, Verdict
 from groupwise.data.tasks import task_rows
 from groupwise.errors import ConfigError
+from groupwise.models.memory import MOST
 from groupwise.models.size import TINY
 
 NEW_TOKENS = 256  # of a sampled answer

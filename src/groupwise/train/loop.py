@@ -19,6 +19,7 @@ from groupwise.runs.write import Run
 from groupwise.train.budget import Budget
 from groupwise.train.distributed import this_world
 from groupwise.train.gradient import backward, portions
+from groupwise.train.limit import tokens_at_a_time
 from groupwise.train.optim import Optimizer
 from groupwise.train.report import Stats, StepReport, report_step
 from groupwise.train.resume import load_checkpoint, save_checkpoint
@@ -33,16 +34,18 @@ class TrainConfig:
     tokens: int | None = None  # stop before that, after the step that reaches so many computed tokens; null: never
     groups_per_step: int = 8  # groups of a batch: the means of a step run over all of them
     epochs: int = 1  # optimizer steps on each batch; above 1 the old log-probabilities are computed first
-    max_tokens: int = 16384  # tokens read at a time, prompts counted once; changes memory, not the gradient
+    max_tokens: int | None = None  # read at a time, prompts counted once; null: what fits; never changes the gradient
     max_grad_norm: float | None = 1.0  # gradients are scaled down to this 2-norm; null: never
     seed: int = 0  # of everything drawn at random
     save_every: int = 100  # steps between checkpoints; the last step always makes one
     keep_checkpoints: int = 2  # the newest ones that stay
 
     def __post_init__(self) -> None:
-        for name in ("steps", "groups_per_step", "epochs", "max_tokens", "save_every", "keep_checkpoints"):
+        for name in ("steps", "groups_per_step", "epochs", "save_every", "keep_checkpoints"):
             if not getattr(self, name) >= 1:
                 raise ConfigError(f"train.{name} = {getattr(self, name)}, must be 1 or more")
+        if self.max_tokens is not None and not self.max_tokens >= 1:
+            raise ConfigError(f"train.max_tokens = {self.max_tokens}, must be 1 or more, or null for what fits")
         if not 0 <= self.seed < 1 << 63:
             raise ConfigError(f"train.seed = {self.seed}, must be from 0 to 2^63 - 1")
         if self.tokens is not None and not self.tokens >= 1:
@@ -68,6 +71,7 @@ def train(
     world = this_world()
     objective = load_checkpoint(run, policy, optimizer, source, objective=objective, reference=reference)
     budget = Budget.of(run, steps=config.steps, tokens=config.tokens)
+    max_tokens = tokens_at_a_time(run, config.max_tokens, policy, objective.needs)
     for step in budget.steps_left(run.step):
         clock.take()  # what was done between steps is not theirs
         groups = source.take(step, policy)  # scored candidates
@@ -75,13 +79,13 @@ def train(
         batch = _batch(groups, policy, step)
         moves = config.epochs > 1
         batch = annotate(
-            batch, objective.needs, policy, reference=reference, moves=moves, max_tokens=config.max_tokens
+            batch, objective.needs, policy, reference=reference, moves=moves, max_tokens=max_tokens
         )  # reference, old log-probabilities, values
         batch = replace(batch, candidates=objective.prepare(batch.candidates)).matched()  # scores -> weights
         steps = budget.spend(step, batch.tokens)
         for _ in range(config.epochs):
             stats = Stats(len(batch.responses))
-            for portion, counts in world.share(portions(batch, objective, config.max_tokens)):
+            for portion, counts in world.share(portions(batch, objective, max_tokens)):
                 check = partial(_check_loss, micro=portion.batch, groups=groups, step=step)
                 times = world.size if counts else 0
                 learned, out = backward(policy, objective, portion, check=check, times=times)
