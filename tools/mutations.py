@@ -213,7 +213,7 @@ OBJECTIVES = [
         ("loss + self.kl_coef", "loss - self.kl_coef", LOOP),
         ("loss = -self._mean", "loss = self._mean", "::test_pairwise_of_two_is_dpo"),
         ('"sum" if self.length == "linear" else self.length', "self.length", LOOP),
-        ('self.anchor == "reference":', 'self.anchor == "old":', LOOP),
+        ('self.anchor == "reference" else', 'self.anchor == "old" else', LOOP),
         (*SIDES, "::test_standardized_and_clipped_on_old_is_grpo"),
         ("c.per_group(of_row) if", "c.paired_mean(of_row) if", LOOP),
         test="objectives/test_generalized.py",
@@ -319,7 +319,7 @@ OBJECTIVES = [
     *_of(
         "objectives/rloo.py",
         ("score - self.kl_coef", "score + self.kl_coef", LOOP),
-        ("weights.leave_one_out", "weights.centered", LOOP),
+        ("c.weighted(weights.leave_one_out)", "c.weighted(weights.centered)", LOOP),
         ("sequence_sum(old, c.mask))", "0 * sequence_sum(old, c.mask))", "::test_by_hand"),
         (*SIDES, LOOP),
         test="objectives/test_rloo.py",
