@@ -1,11 +1,15 @@
 """What a judgement says, and what it is not fooled by."""
 
+import os
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from groupwise.errors import ConfigError
-from groupwise.sandbox import Sandbox
+from groupwise.sandbox import Sandbox, checks
+from groupwise.sandbox.pool import CANDIDATE
 
 ADD = "def add(a, b):\n    return a + b\n"
 
@@ -301,6 +305,32 @@ def test_what_the_program_prints_is_shown(box):
     source = "import sys\ndef f(x):\n    print('seen', x)\n    print('why', file=sys.stderr)\n    return x"
     verdict = box.run_tests(source, entry="f", tests="print('not this')\nassert f(1) == 1")
     assert (verdict.stdout, verdict.stderr) == ("seen 1\n", "why\n")
+
+
+def test_what_is_printed_late_is_shown(box):
+    source = (
+        "import io, sys, time\n"
+        "class Late(io.StringIO):\n"
+        "    def flush(self):\n"
+        "        time.sleep(0.2)\n"
+        "        sys.__stdout__.write(self.getvalue())\n"
+        "        sys.__stdout__.flush()\n"
+        "sys.stdout = Late()\n"
+        "def f(x):\n"
+        "    print('seen', x)\n"
+        "    return x"
+    )
+    assert box.run_tests(source, entry="f", tests="assert f(1) == 1").stdout == "seen 1\n"
+
+
+def test_bad_tests_are_named_though_the_program_has_not_started(box):
+    task = checks.Task(source=ADD, tests="def check(:", entry="add")
+    with box._pool.turn() as worker:
+        slow = worker.zygote(CANDIDATE).process.pid
+        os.kill(slow, signal.SIGSTOP)
+        threading.Timer(0.5, os.kill, (slow, signal.SIGCONT)).start()
+        with pytest.raises(ConfigError, match="cannot be compiled"):
+            checks.tests(worker, box.limits, task, checks.Compiled())
 
 
 def test_packages_that_are_allowed():

@@ -77,12 +77,15 @@ def tests(worker: Worker, limits: Limits, task: Task, compiled: Compiled) -> Out
             program.zygote.cancel(program.id)
 
     pump([program, judge], judged)
-    check_started(program)
     check_started(judge)
     frames = _frames(judge)
     if frames and frames[0][:1] == CODE:  # sent before the judge had heard from the program
         compiled.put(task, frames.pop(0)[1:])
-    case, passed, total = _said(program, judge, frames)
+    report = _report(frames)
+    if report is not None and report[0] == "tests":  # found without the program, which may not have started yet
+        raise ConfigError(f"run_tests: {report[3]}")
+    check_started(program)
+    case, passed, total = _said(program, judge, report)
     return Outcome(
         cases=(case,),
         passed=passed,
@@ -114,10 +117,9 @@ def _connect(program: Execution, judge: Execution, task: Task, code: bytes) -> N
         other.hand_over(reading)
 
 
-def _said(program: Execution, judge: Execution, frames: list[bytes]) -> tuple[Case, int, int]:
+def _said(program: Execution, judge: Execution, report: tuple[str, int, int, str] | None) -> tuple[Case, int, int]:
     """The case, how many passed, how many there are."""
     over = ended(program)
-    report = _report(frames)
     if report is None:
         late = ended(judge)
         if late is not None:
@@ -127,8 +129,6 @@ def _said(program: Execution, judge: Execution, frames: list[bytes]) -> tuple[Ca
         how = f"signal {signal_of(judge)}" if signal_of(judge) else f"status {exit_of(judge)}"
         return Case(verdict="error", message=f"the tests ended by themselves with {how}"), 0, 1
     word, passed, total, text = report
-    if word == "tests":
-        raise ConfigError(f"run_tests: {text}")
     if over is not None and over.verdict == "output_limit":
         return over, 0, max(total, 1)
     if word == "gone":

@@ -15,6 +15,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from . import values, wire
@@ -177,11 +178,10 @@ def _serve(job: dict[str, Any]) -> None:
         except wire.Closed:
             break
         number += 1
-        _answer([number, *_attempt(lambda request=request: _served(module, request))])  # type: ignore[misc]
-        try:
-            sys.stdout.flush()  # what was printed is kept even if the process is killed later
-        except BaseException:
-            continue
+        answer = _attempt(lambda request=request: _served(module, request))  # type: ignore[misc]
+        with suppress(BaseException):
+            sys.stdout.flush()  # before the answer, after which the process may be ended at any time
+        _answer([number, *answer])
     _end(0)
 
 
